@@ -1,0 +1,1 @@
+"""The dry run: an abstract interpreter that turns a parsed script into a trace."""

@@ -1,0 +1,1 @@
+"""What library calls do to abstract values: one module per library area."""

@@ -1,0 +1,1 @@
+"""Findings: what rules say, how their fixes are applied, what suppresses them."""

@@ -1,0 +1,1 @@
+"""The project around a document: its files, its configuration, its modules."""

@@ -1,0 +1,1 @@
+"""Syntax: parsing with LibCST, positions on demand, edits in terms of nodes."""

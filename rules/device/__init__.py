@@ -1,0 +1,1 @@
+"""1xx: device and process setup."""

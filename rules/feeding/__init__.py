@@ -1,0 +1,1 @@
+"""3xx: feeding the model: tf.data, fit, predict."""

@@ -1,0 +1,1 @@
+"""2xx: host memory, the data set as arrays."""

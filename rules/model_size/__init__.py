@@ -1,0 +1,1 @@
+"""6xx: model size from static shapes."""

@@ -1,0 +1,1 @@
+"""4xx: training loops: accumulation and growth."""
