@@ -1,0 +1,82 @@
+"""The rules there are: found by walking the packages that entry points of group `oomlint.rules` name.
+
+A rule is a module with RULE, check() and a docstring. Adding one changes no list.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from oomlint.findings.model import Finding, Rule
+
+if TYPE_CHECKING:
+    from oomlint.dryrun import Trace
+    from oomlint.project.settings import Settings
+
+GROUP = "oomlint.rules"
+
+Check = Callable[["Trace", "Settings"], Iterator[Finding]]
+
+
+class RegistryError(Exception):
+    """Rules that cannot be used together, or a module that is only half a rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredRule:
+    """A rule with its function, its page and the module it came from."""
+
+    rule: Rule
+    check: Check
+    page: str
+    module: str
+
+    @property
+    def code(self) -> str:
+        """The rule's code."""
+        return self.rule.code
+
+
+@functools.cache
+def load_rules() -> tuple[RegisteredRule, ...]:
+    """All installed rules, by code."""
+    names = sorted({point.value for point in entry_points(group=GROUP)})
+    return collect(importlib.import_module(name) for name in names)
+
+
+def collect(roots: Iterator[ModuleType]) -> tuple[RegisteredRule, ...]:
+    """The rules of some packages or modules, by code."""
+    found: dict[str, RegisteredRule] = {}
+    for root in roots:
+        for module in _modules(root):
+            entry = _rule_of(module)
+            if entry is None:
+                continue
+            other = found.get(entry.code)
+            if other is not None and other.module != entry.module:
+                raise RegistryError(f"{entry.code} is the code of both {other.module} and {entry.module}")
+            found[entry.code] = entry
+    return tuple(found[code] for code in sorted(found))
+
+
+def _modules(root: ModuleType) -> Iterator[ModuleType]:
+    yield root
+    for info in pkgutil.walk_packages(getattr(root, "__path__", ()), root.__name__ + "."):
+        yield importlib.import_module(info.name)
+
+
+def _rule_of(module: ModuleType) -> RegisteredRule | None:
+    rule = getattr(module, "RULE", None)
+    if not isinstance(rule, Rule):
+        return None
+    check = getattr(module, "check", None)
+    if not callable(check):
+        raise RegistryError(f"{module.__name__} has a RULE and no check(trace, settings)")
+    return RegisteredRule(rule, check, (module.__doc__ or "").strip() + "\n", module.__name__)

@@ -1,0 +1,98 @@
+"""Which rules run: codes, prefixes and ALL of `select`, `extend-select` and `ignore`.
+
+The longest selector that fits a code decides, so `--select OOM3 --ignore OOM301` and
+`--ignore OOM3 --select OOM301` both do what they say; at equal length `ignore` wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oomlint.findings.own import OWN_RULES
+from oomlint.findings.registry import RegisteredRule
+from oomlint.project.configuration import Configuration, ConfigurationError
+from oomlint.project.options import nearest
+
+if TYPE_CHECKING:
+    from oomlint.project.settings import Settings
+
+ALL = "ALL"
+
+
+def matches(selector: str, code: str) -> bool:
+    """Whether a code, a prefix or ALL covers a code."""
+    return selector == ALL or code.startswith(selector)
+
+
+def _length(selectors: Iterable[str], code: str) -> int:
+    """The length of the longest selector that covers a code; ALL is the shortest, -1 is none."""
+    return max((0 if s == ALL else len(s) for s in selectors if matches(s, code)), default=-1)
+
+
+def is_selected(code: str, settings: Settings) -> bool:
+    """Whether the settings ask for this code."""
+    asked = _length((*settings.select, *settings.extend_select), code)
+    return asked > _length(settings.ignore, code)
+
+
+def selected_rules(rules: Iterable[RegisteredRule], settings: Settings) -> tuple[RegisteredRule, ...]:
+    """The rules that the settings ask for."""
+    return tuple(
+        entry
+        for entry in rules
+        if is_selected(entry.code, settings) and (settings.preview or not entry.rule.preview)
+    )
+
+
+def ignored_for(path: Path, settings: Settings) -> tuple[str, ...]:
+    """The selectors that `per-file-ignores` gives for a file.
+
+    A pattern fits the path relative to the project's root, or the file's name alone; `!` turns it round.
+    """
+    if not settings.per_file_ignores:
+        return ()
+    relative = path.relative_to(settings.root).as_posix() if path.is_relative_to(settings.root) else path.as_posix()
+    found: list[str] = []
+    for pattern, codes in settings.per_file_ignores.items():
+        bare = pattern.removeprefix("!")
+        fits = any(fnmatch(name, form) for name in (relative, path.name) for form in (bare, f"{bare}/*"))
+        if fits != pattern.startswith("!"):
+            found.extend(codes)
+    return tuple(found)
+
+
+def check_codes(configuration: Configuration, rules: Iterable[RegisteredRule]) -> None:
+    """Refuse a configuration that names codes that no rule has."""
+    codes = {entry.code for entry in rules} | {rule.code for rule in OWN_RULES}
+    names = {entry.rule.name: entry.code for entry in rules} | {rule.name: rule.code for rule in OWN_RULES}
+    settings = configuration.settings
+    lists: Mapping[str, Iterable[str]] = {
+        "select": settings.select,
+        "ignore": settings.ignore,
+        "extend-select": settings.extend_select,
+        "extend-safe-fixes": settings.extend_safe_fixes,
+        "extend-unsafe-fixes": settings.extend_unsafe_fixes,
+        "per-file-ignores": [code for found in settings.per_file_ignores.values() for code in found],
+        "severity": settings.severity,
+    }
+    for key, selectors in lists.items():
+        if key not in configuration.origins:
+            continue
+        for selector in selectors:
+            if not _known(selector, codes, exact=key == "severity"):
+                hint = names.get(selector) or nearest(selector.upper(), codes)
+                raise ConfigurationError(
+                    f"{configuration.origins[key]}: {key}: unknown code {selector!r}: did you mean {hint!r}?"
+                )
+
+
+def _known(selector: str, codes: Iterable[str], *, exact: bool) -> bool:
+    if exact:
+        return selector in codes
+    return selector == ALL or (
+        re.fullmatch(r"OOM\d{0,3}", selector) is not None and any(code.startswith(selector) for code in codes)
+    )

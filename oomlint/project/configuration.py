@@ -1,0 +1,207 @@
+"""Configuration files: which one counts for a file, what it extends, and where each setting comes from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oomlint.project.gpus import write_bytes
+from oomlint.project.options import OPTIONS, OptionError, nearest
+from oomlint.project.settings import Budget, Settings, gpu_words
+
+# In the order in which they win within one folder.
+CONFIGURATION_FILES = (".oomlint.toml", "oomlint.toml", "pyproject.toml")
+
+# What else tells where a project begins, for a project that configures nothing.
+_ROOT_MARKS = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")
+
+
+class ConfigurationError(Exception):
+    """The configuration cannot be used: exit status 2, with this message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The settings in force, and for each key that is not at its default where its value was read."""
+
+    settings: Settings
+    origins: Mapping[str, str] = field(default_factory=dict)
+    file: Path | None = None
+
+
+@dataclass(slots=True)
+class _Layer:
+    """Parsed values by key, with their origins; later layers are laid over earlier ones."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+
+    def put(self, key: str, raw: object, origin: str, where: str) -> None:
+        option = OPTIONS.get(key)
+        if option is None:
+            raise ConfigurationError(f"{where}: unknown key {key!r}: did you mean {nearest(key, [*OPTIONS, 'extend'])!r}?")
+        try:
+            self.values[key] = option.parse(raw)
+        except OptionError as error:
+            raise ConfigurationError(f"{where}: {key}: {error}") from None
+        self.origins[key] = origin
+
+    def over(self, below: _Layer) -> _Layer:
+        """This layer laid over another."""
+        merged = _Layer(dict(below.values), dict(below.origins))
+        if "gpu" in self.values:  # a card named here makes an amount that was given further out obsolete
+            merged.values.pop("gpu-memory", None)
+            merged.origins.pop("gpu-memory", None)
+        for key, value in self.values.items():
+            before = merged.values.get(key)
+            if OPTIONS[key].merges and before is not None:
+                merged.values[key] = {**before, **value} if isinstance(value, dict) else (*before, *value)
+                merged.origins[key] = f"{merged.origins[key]}, {self.origins[key]}"
+            else:
+                merged.values[key] = value
+                merged.origins[key] = self.origins[key]
+        return merged
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    # Imported here: a run without a configuration file does not pay for it.
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+
+
+def _own_table(path: Path) -> dict[str, Any] | None:
+    """The table of this tool in a file; None for a pyproject.toml that has none."""
+    content = _read_toml(path)
+    if path.name != "pyproject.toml":
+        return content
+    tool = content.get("tool", {})
+    table = tool.get("oomlint") if isinstance(tool, dict) else None
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise ConfigurationError(f"{path}: tool.oomlint must be a table")
+    return table
+
+
+def _read_layer(path: Path, table: Mapping[str, Any], seen: tuple[Path, ...] = ()) -> _Layer:
+    if path.resolve() in seen:
+        raise ConfigurationError(f"{path}: `extend` comes back to this file")
+    layer = _Layer()
+    where = f"{path}: [tool.oomlint]" if path.name == "pyproject.toml" else str(path)
+    for key, raw in table.items():
+        if key != "extend":
+            layer.put(key, raw, str(path), where)
+    if "extend" not in table:
+        return layer
+    extended = table["extend"]
+    if not isinstance(extended, str):
+        raise ConfigurationError(f"{where}: extend: expected the path of a file")
+    base = (path.parent / Path(extended).expanduser()).resolve()
+    base_table = _own_table(base)
+    if base_table is None:
+        raise ConfigurationError(f"{where}: extend: {base} has no [tool.oomlint]")
+    return layer.over(_read_layer(base, base_table, (*seen, path.resolve())))
+
+
+def _settings(layer: _Layer, root: Path) -> Settings:
+    fields = {
+        option.field: layer.values[key]
+        for key, option in OPTIONS.items()
+        if key in layer.values and key not in ("gpu", "gpu-memory", "host-memory", "cache-dir")
+    }
+    if "cache-dir" in layer.values:
+        fields["cache_dir"] = root / Path(layer.values["cache-dir"]).expanduser()
+    return Settings(root=root, budget=_budget(layer.values), **fields)
+
+
+def _budget(values: Mapping[str, Any]) -> Budget:
+    parts: dict[str, Any] = {}
+    if "gpu-memory" in values:
+        memory = values["gpu-memory"]
+        parts |= {"gpu": memory, "gpu_label": f"{write_bytes(memory)} of GPU memory"}
+    elif "gpu" in values:
+        name, memory = values["gpu"]
+        parts |= {"gpu": memory, "gpu_label": gpu_words(name) if name else f"{write_bytes(memory)} of GPU memory"}
+    if "host-memory" in values:
+        memory = values["host-memory"]
+        parts |= {"host": memory, "host_label": f"{write_bytes(memory)} of host memory"}
+    return Budget(**parts)
+
+
+class Configurations:
+    """Finds the configuration of each file: the nearest above it, read once.
+
+    `overrides` are the command line's values by configuration key, with the flag they came from.
+    """
+
+    def __init__(
+        self,
+        overrides: Mapping[str, tuple[object, str]] | None = None,
+        *,
+        file: Path | None = None,
+        isolated: bool = False,
+    ) -> None:
+        self._over = _Layer()
+        for key, (raw, flag) in (overrides or {}).items():
+            self._over.put(key, raw, flag, "command line")
+        self._isolated = isolated
+        self._folders: dict[Path, Configuration] = {}
+        self._files: dict[Path, Configuration | None] = {}
+        self._explicit: Configuration | None = None
+        if file is not None:
+            if not file.is_file():
+                raise ConfigurationError(f"{file}: no such configuration file")
+            path = file.absolute()
+            self._explicit = self._read(path, _own_table(path) or {}, root=Path.cwd())
+
+    def for_folder(self, folder: Path) -> Configuration:
+        """What is in force for the files of a folder (absolute)."""
+        if self._explicit is not None:
+            return self._explicit
+        found = self._folders.get(folder)
+        if found is None:
+            configured = None if self._isolated else self._nearest(folder)
+            found = configured or Configuration(_settings(self._over, project_root(folder)), self._over.origins)
+            self._folders[folder] = found
+        return found
+
+    def _nearest(self, folder: Path) -> Configuration | None:
+        """The configuration file in this folder, or in the nearest one above it."""
+        if folder in self._files:
+            return self._files[folder]
+        found = None
+        for name in CONFIGURATION_FILES:
+            path = folder / name
+            table = _own_table(path) if path.is_file() else None
+            if table is not None:
+                found = self._read(path, table, root=folder)
+                break
+        else:
+            if folder.parent != folder:
+                found = self._nearest(folder.parent)
+        self._files[folder] = found
+        return found
+
+    def _read(self, path: Path, table: Mapping[str, Any], root: Path) -> Configuration:
+        layer = self._over.over(_read_layer(path, table))
+        return Configuration(_settings(layer, root), layer.origins, path)
+
+
+def project_root(folder: Path) -> Path:
+    """Where the project of a folder begins when no configuration says so."""
+    for above in (folder, *folder.parents):
+        if any((above / mark).exists() for mark in _ROOT_MARKS):
+            return above
+    here = Path.cwd()
+    return here if folder.is_relative_to(here) else folder

@@ -1,0 +1,123 @@
+"""Which files a run looks at: named files always, folders without what is excluded or ignored by git."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oomlint.project.settings import Settings
+
+SUFFIXES = (".py",)
+
+
+class DiscoveryError(Exception):
+    """A path that was named and is not there."""
+
+
+def discover(
+    paths: Iterable[Path], settings_of: Callable[[Path], Settings], problems: list[str] | None = None
+) -> list[Path]:
+    """The Python files under some paths, absolute, sorted, each once.
+
+    What is wrong with a path (it does not exist, a folder cannot be read) goes into `problems`.
+    """
+    found: dict[Path, None] = {}
+    wrong: list[str] = [] if problems is None else problems
+    for path in paths:
+        absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow symlinks
+        if absolute.is_dir():
+            found.update(dict.fromkeys(_walk(absolute, settings_of(absolute), wrong)))
+        elif absolute.exists():
+            found[absolute] = None
+        else:
+            wrong.append(f"{path}: no such file or folder")
+    return sorted(found)
+
+
+def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[Path]:
+    patterns = (*settings.exclude, *settings.extend_exclude)
+    pending: list[tuple[Path, GitIgnores]] = [(top, GitIgnores.around(top))]
+    while pending:
+        folder, ignores = pending.pop()
+        try:
+            with os.scandir(folder) as entries:
+                children = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            wrong.append(f"{folder}: {error.strerror or error}")
+            continue
+        if any(child.name == ".gitignore" for child in children):
+            ignores = ignores.below(folder)
+        for child in children:
+            path = Path(child.path)
+            is_folder = child.is_dir(follow_symlinks=False)
+            if not is_folder and path.suffix not in SUFFIXES:
+                continue
+            if is_excluded(path, settings.root, patterns) or ignores.match(path, is_folder):
+                continue
+            if is_folder:
+                pending.append((path, ignores))
+            elif child.is_file():
+                yield path
+
+
+def is_excluded(path: Path, root: Path, patterns: Iterable[str]) -> bool:
+    """Whether a pattern covers the path: its name, or, for patterns with a slash, where it lies in the project."""
+    relative = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+    for pattern in patterns:
+        bare = pattern.removeprefix("./").rstrip("/")
+        if "/" not in bare:
+            if fnmatch(path.name, bare):
+                return True
+        elif fnmatch(relative, bare) or fnmatch(path.as_posix(), bare):
+            return True
+    return False
+
+
+class GitIgnores:
+    """The .gitignore files that count in a folder, outermost first."""
+
+    __slots__ = ("_specs",)
+
+    def __init__(self, specs: tuple[tuple[Path, Any], ...] = ()) -> None:
+        self._specs = specs
+
+    @classmethod
+    def around(cls, top: Path) -> GitIgnores:
+        """Those of the folders above, up to the repository's own; none of them if they ignore `top` itself."""
+        above = []
+        for folder in top.parents:
+            above.append(folder)
+            if (folder / ".git").exists():
+                break
+        else:
+            return cls()
+        if (top / ".git").exists():
+            return cls()
+        ignores = cls()
+        for folder in reversed(above):
+            ignores = ignores.below(folder)
+        return cls() if ignores.match(top, True) else ignores
+
+    def below(self, folder: Path) -> GitIgnores:
+        """With the file of this folder, if it has one."""
+        try:
+            lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return self
+        # Imported here: most runs of a hook are given files and never need it.
+        from pathspec import GitIgnoreSpec
+
+        return GitIgnores((*self._specs, (folder, GitIgnoreSpec.from_lines(lines))))
+
+    def match(self, path: Path, is_folder: bool) -> bool:
+        """Whether git would ignore the path: the innermost file with an opinion decides."""
+        for folder, spec in reversed(self._specs):
+            name = path.relative_to(folder).as_posix() + ("/" if is_folder else "")
+            decided = spec.check_file(name).include
+            if decided is not None:
+                return bool(decided)
+        return False

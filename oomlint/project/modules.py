@@ -1,0 +1,55 @@
+"""Where the project's own modules lie: an import statement to a file below the project's root."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class ModuleFinder:
+    """Finds modules of one project, as the interpreter would when the script or the package is run.
+
+    Nothing outside the root is found: what is installed is the catalog's business, or unknown.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._found: dict[tuple[Path, str], Path | None] = {}
+
+    def find(self, folder: Path, module: str, level: int) -> Path | None:
+        """The file of a module that a file in `folder` imports; `level` counts the leading dots."""
+        if level:
+            base = folder
+            for _ in range(level - 1):
+                base = base.parent
+            return self._look(base, module)
+        for base in self._bases(folder):
+            found = self._look(base, module)
+            if found is not None:
+                return found
+        return None
+
+    def _bases(self, folder: Path) -> list[Path]:
+        """The script's folder first (Python puts it on sys.path), then the folder above its package, then source roots."""
+        top = folder
+        while (top / "__init__.py").is_file() and top.parent != top:
+            top = top.parent
+        return list(dict.fromkeys((folder, top, self._root / "src", self._root)))
+
+    def _look(self, base: Path, module: str) -> Path | None:
+        key = (base, module)
+        if key not in self._found:
+            self._found[key] = self._search(base, module)
+        return self._found[key]
+
+    def _search(self, base: Path, module: str) -> Path | None:
+        parts = module.split(".") if module else []
+        if not all(part.isidentifier() for part in parts):
+            return None
+        target = base.joinpath(*parts)
+        candidates = [target / "__init__.py"]
+        if parts:
+            candidates.append(target.with_name(target.name + ".py"))
+        for path in candidates:
+            if path.is_file() and path.resolve().is_relative_to(self._root.resolve()):
+                return path
+        return None

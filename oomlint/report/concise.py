@@ -1,0 +1,25 @@
+"""One line for each finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from oomlint.findings.diagnostic import Diagnostic
+from oomlint.report.paths import shown
+from oomlint.report.style import Style
+
+
+def headline(diagnostic: Diagnostic, here: Path, style: Style) -> str:
+    """`path:line:col: CODE [*] message`."""
+    where = f"{diagnostic.location.row}:{diagnostic.location.column}"
+    mark = f" [{style.good('*')}]" if diagnostic.fixable else ""
+    code = style.severity(diagnostic.code, diagnostic.severity)
+    return f"{style.bold(shown(diagnostic.filename, here))}:{where}: {code}{mark} {diagnostic.message}"
+
+
+def render(diagnostics: Iterable[Diagnostic], here: Path, style: Style) -> str:
+    """The report's body."""
+    return "".join(
+        f"{headline(diagnostic, here, style)} ({diagnostic.severity})\n" for diagnostic in diagnostics
+    )

@@ -1,0 +1,40 @@
+"""For a person: the finding, its source frame, the evidence, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from oomlint.findings.diagnostic import Diagnostic
+from oomlint.findings.model import Safety
+from oomlint.report.concise import headline
+from oomlint.report.frame import frame
+from oomlint.report.paths import shown
+from oomlint.report.style import Style
+
+
+def _block(diagnostic: Diagnostic, here: Path, style: Style) -> Iterator[str]:
+    yield headline(diagnostic, here, style)
+    yield from (f"  {line}" for line in frame(diagnostic, style))
+    yield f"  {style.severity(str(diagnostic.severity), diagnostic.severity)}: {diagnostic.name}"
+    for note in diagnostic.evidence:
+        where = ""
+        if note.filename is not None and note.location is not None:
+            where = f" ({shown(note.filename, here)}:{note.location.row})"
+        yield f"  - {note.text}{style.faint(where)}"
+    if diagnostic.help:
+        yield f"  {style.good('help')}: {diagnostic.help}"
+    if diagnostic.fix is not None:
+        yield f"  {style.good('fix')}: {diagnostic.fix.message} ({_how(diagnostic)})"
+
+
+def _how(diagnostic: Diagnostic) -> str:
+    safety = diagnostic.fixable
+    if safety is Safety.SAFE:
+        return "--fix"
+    return "--fix --unsafe-fixes" if safety is Safety.UNSAFE else "by hand"
+
+
+def render(diagnostics: Iterable[Diagnostic], here: Path, style: Style) -> str:
+    """The report's body: a block for each finding, with an empty line after it."""
+    return "".join("\n".join(_block(diagnostic, here, style)) + "\n\n" for diagnostic in diagnostics)

@@ -1,0 +1,59 @@
+"""JSON with ruff's field names, so that what reads ruff's output reads this."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from oomlint.documents.lines import Location
+from oomlint.findings.diagnostic import Diagnostic, ProposedFix
+
+
+def _location(location: Location) -> dict[str, int]:
+    return {"row": location.row, "column": location.column}
+
+
+def _fix(fix: ProposedFix) -> dict[str, Any]:
+    return {
+        "applicability": fix.safety.value,
+        "message": fix.message,
+        "edits": [
+            {
+                "content": edit.edit.text,
+                "location": _location(edit.location),
+                "end_location": _location(edit.end_location),
+            }
+            for edit in fix.edits
+        ],
+    }
+
+
+def record(diagnostic: Diagnostic) -> dict[str, Any]:
+    """One finding as JSON data."""
+    return {
+        "cell": None,
+        "code": diagnostic.code,
+        "name": diagnostic.name,
+        "severity": str(diagnostic.severity),
+        "message": diagnostic.message,
+        "filename": diagnostic.filename,
+        "location": _location(diagnostic.location),
+        "end_location": _location(diagnostic.end_location),
+        "evidence": [
+            {
+                "text": note.text,
+                "filename": note.filename,
+                "location": _location(note.location) if note.location else None,
+            }
+            for note in diagnostic.evidence
+        ],
+        "help": diagnostic.help or None,
+        "fix": _fix(diagnostic.fix) if diagnostic.fix else None,
+        "url": None,
+    }
+
+
+def render(diagnostics: Iterable[Diagnostic]) -> str:
+    """The whole report."""
+    return json.dumps([record(diagnostic) for diagnostic in diagnostics], indent=2, ensure_ascii=False) + "\n"

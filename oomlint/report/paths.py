@@ -1,0 +1,13 @@
+"""How paths are shown: relative to where oomlint runs, if they lie below."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def shown(filename: str, here: Path) -> str:
+    """The path for a person."""
+    path = Path(filename)
+    if path.is_absolute() and path.is_relative_to(here):
+        return str(path.relative_to(here))
+    return filename
