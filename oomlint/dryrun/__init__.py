@@ -1,1 +1,7 @@
-"""The dry run: an abstract interpreter that turns a parsed script into a trace."""
+"""The dry run: abstract values, sizes, scopes, interpreter and trace."""
+
+from oomlint.dryrun.interpreter import dry_run
+from oomlint.dryrun.modules import ModuleResolver
+from oomlint.dryrun.trace import Trace
+
+__all__ = ["ModuleResolver", "Trace", "dry_run"]

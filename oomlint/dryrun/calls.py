@@ -1,0 +1,272 @@
+"""Calls: arguments, libraries through the catalog, functions of the program, unknown receivers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun import imports, objects
+from oomlint.dryrun.state import Scope, Writes
+from oomlint.dryrun.trace import Argument, Call
+from oomlint.dryrun.values.base import (
+    NONE,
+    Const,
+    Mapping,
+    Namespace,
+    Opaque,
+    Pending,
+    Sequence,
+    Unknown,
+    Value,
+    deref,
+    join_all,
+    tags_of,
+)
+from oomlint.dryrun.values.program import Class, Function, Instance, Library, Method, Partial, ProjectModule, Super
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.interpreter import Run
+    from oomlint.syntax.place import Place
+
+Arguments = tuple[Argument, ...]
+
+
+class Activation:
+    """One running function: what it has returned and yielded so far."""
+
+    __slots__ = ("function", "leaving", "returned", "yielded")
+
+    def __init__(self, function: Function | None) -> None:
+        self.function = function
+        self.returned: list[Value] = []
+        self.yielded: list[Value] = []
+        self.leaving: list[Writes] = []  # what branches that returned had written
+
+
+def evaluate_call(run: Run, node: cst.Call) -> Value:
+    """A call expression."""
+    if not run.spend():
+        return Unknown()
+    targets = run.targets[1] if run.targets[0] is node else ()
+    before, run.called = run.called, node.func
+    function = run.evaluate(node.func)
+    run.called = before
+    path = imports.dotted(node.func.value) or None if isinstance(node.func, cst.Attribute) else None
+    arguments = evaluate_arguments(run, node.args)
+    return apply(run, function, arguments, run.place(node), targets, path)
+
+
+def evaluate_arguments(run: Run, nodes: tuple[cst.Arg, ...] | list[cst.Arg]) -> Arguments:
+    """The arguments of a call; `*` and `**` of known content are spread out."""
+    arguments: list[Argument] = []
+    for arg in nodes:
+        value = run.evaluate(arg.value)
+        place = run.place(arg.value)
+        if arg.star == "*":
+            items = value.items if isinstance(value, Sequence) else None
+            if items is not None:
+                arguments.extend(Argument(item, place, arg=arg) for item in items)
+                continue
+        elif arg.star == "**" and isinstance(value, Mapping) and value.complete:
+            if all(isinstance(key, str) for key in value.entries):
+                arguments.extend(Argument(item, place, name=key, arg=arg) for key, item in value.entries.items())
+                continue
+        name = arg.keyword.value if arg.keyword is not None else None
+        arguments.append(Argument(value, place, name, arg.star, imports.dotted(arg.value) or None, arg))
+    return tuple(arguments)
+
+
+def apply(
+    run: Run,
+    function: Value,
+    arguments: Arguments,
+    place: Place,
+    targets: tuple[str, ...] = (),
+    path: str | None = None,
+) -> Value:
+    """The value of calling `function`."""
+    function = deref(function)
+    match function:
+        case Function():
+            return enter(run, function, arguments, place)
+        case Class():
+            return objects.instantiate(run, function, arguments, place)
+        case Library():
+            call = Call(function.name, place, run.context, None, arguments, spelled=function.spelled, path=path)
+            return library_call(run, call, targets)
+        case Method(function=Function() as inner):
+            receiver = Argument(function.receiver, place)
+            return enter(run, inner, (receiver, *arguments), place)
+        case Method():
+            return method_call(run, function, arguments, place, targets, path)
+        case Partial():
+            return apply(run, function.function, (*function.arguments, *arguments), place, targets, path)
+        case Instance():
+            method = objects.class_attribute(run, function, "__call__")
+            if method is not None:
+                return apply(run, method, arguments, place, targets, path)
+            if function.facet is not None:
+                return method_call(run, Method(function.facet, "__call__"), arguments, place, targets, path)
+        case Unknown():
+            tags = frozenset().union(function.tags, *(tags_of(item.value) for item in arguments))
+            call = Call("unresolved", place, run.context, None, arguments, result=Unknown(tags=tags), path=function.name)
+            call.statement, call.targets = run.statement, targets
+            return run.record(call).result
+        case Const() | Sequence() | Mapping() | Namespace() | ProjectModule() | Super():
+            return Unknown()
+        case _:
+            return method_call(run, Method(function, "__call__"), arguments, place, targets, path)
+    return Unknown()
+
+
+def library_call(run: Run, call: Call, targets: tuple[str, ...]) -> Value:
+    """A call of a library's function or class: recorded, and its value taken from the catalog."""
+    call.signature = run.catalog.signatures.get(call.name, ())
+    call.statement, call.targets = run.statement, targets
+    if not call.name.startswith("builtins."):
+        run.record(call)
+    handler = run.catalog.function(call.name)
+    if handler is not None:
+        call.result = handler(call, run)
+    else:
+        call.result = Unknown(tags=frozenset().union(*(tags_of(item.value) for item in call.arguments)))
+    return call.result
+
+
+def method_call(
+    run: Run, method: Method, arguments: Arguments, place: Place, targets: tuple[str, ...] = (), path: str | None = None
+) -> Value:
+    """A call of a method of a typed value, or of a method on an unknown receiver."""
+    receiver = deref(method.receiver)
+    if isinstance(receiver, Unknown):
+        return unknown_method(run, receiver, method.name, arguments, place, targets, path)
+    api = receiver.type if isinstance(receiver, Opaque) else type(receiver).api
+    call = Call(f"{api}.{method.name}", place, run.context, receiver, arguments, path=path)
+    call.signature = run.catalog.signatures.get(call.name, ())
+    call.statement, call.targets = run.statement, targets
+    handler = run.catalog.method(type(receiver), method.name)
+    if not api.startswith("builtins."):
+        run.record(call)
+    elif method.name in ("append", "extend", "insert", "add", "update", "__setitem__", "setdefault"):
+        run.record(call)
+    if handler is not None:
+        call.result = handler(call, run)
+    return call.result
+
+
+def unknown_method(
+    run: Run, receiver: Unknown, name: str, arguments: Arguments, place: Place, targets: tuple[str, ...], path: str | None
+) -> Value:
+    """A method call on an unknown: kept, in case its use shows later what the receiver is."""
+    call = Call(name, place, run.context, receiver, arguments, path=path)
+    call.statement, call.targets = run.statement, targets
+    call.index = len(run.trace.events)
+    result = Unknown(tags=frozenset().union(receiver.tags, *(tags_of(item.value) for item in arguments)))
+    pending = Pending(receiver, name, call, result)
+    result.made_by = pending
+    if len(receiver.pending) < 256:
+        receiver.pending.append(pending)
+    for look in run.catalog.ducks:
+        role = look(pending, run)
+        if role is not None:
+            run.infer_receiver(receiver, role) if receiver.made_by is not None else run.infer(receiver, role)
+            return deref(result)
+    return result
+
+
+def replay(run: Run, pending: Pending, role: Value) -> None:
+    """Turn a kept method call into a real one on `role`, where it stood, and let its result follow."""
+    call = pending.call
+    call.receiver = role
+    call.name = f"{role.type if isinstance(role, Opaque) else type(role).api}.{pending.method}"
+    call.signature = run.catalog.signatures.get(call.name, ())
+    run.trace.add(call, call.index)
+    handler = run.catalog.method(type(role), pending.method)
+    if handler is not None:
+        with run.inside(call.context):
+            call.result = handler(call, run)
+        run.infer(pending.result, call.result)
+    else:
+        call.result = pending.result
+
+
+# --- functions of the program --------------------------------------------------------------------
+
+
+def enter(run: Run, function: Function, arguments: Arguments, place: Place, called: bool = True) -> Value:
+    """Run the body of a function of the program with these arguments."""
+    if called and not (run.depth_allows(function) and run.spend()):
+        return Unknown()
+    function.entered = True
+    scope = Scope("function", function.scope, function.scope.module)
+    before = (run.source, run.scope, run.statement, run.context, run.targets)
+    values = bind_parameters(run, function, arguments, known=called)
+    run.context = run.body_context(function, called)
+    run.source, run.scope = function.source, scope
+    for name, value in values.items():
+        run.state.set((scope, name), value)
+    activation = Activation(function)
+    run.activations.append(activation)
+    try:
+        body = function.node.body
+        if isinstance(body, cst.BaseExpression):
+            result = run.evaluate(body)
+        else:
+            run.execute_suite(body)
+            result = join_all(activation.returned) if activation.returned else NONE
+    finally:
+        run.activations.pop()
+        run.source, run.scope, run.statement, run.context, run.targets = before
+    if activation.leaving:
+        outer = [{key: value for key, value in way.items() if key[0] is not scope} for way in activation.leaving]
+        run.state.meet([{}, *(way for way in outer if way)])
+    if activation.yielded:
+        return Sequence("generator", element=join_all(activation.yielded))
+    return result
+
+
+def bind_parameters(run: Run, function: Function, arguments: Arguments, known: bool) -> dict[str, Value]:
+    """Parameter names and their values. Unknown arguments of a function nobody calls take the defaults."""
+    parameters = function.node.params
+    values: dict[str, Value] = {}
+    positional = [argument for argument in arguments if argument.name is None and not argument.star]
+    starred = any(argument.star == "*" for argument in arguments)
+    keywords = {argument.name: argument for argument in arguments if argument.name is not None}
+    extra = any(argument.star == "**" for argument in arguments)
+    names = [*parameters.posonly_params, *parameters.params]
+    for index, parameter in enumerate(names):
+        name = parameter.name.value
+        given = positional[index] if index < len(positional) else keywords.pop(name, None)
+        values[name] = _parameter(run, function, parameter, given, known and not (starred or extra))
+    for parameter in parameters.kwonly_params:
+        name = parameter.name.value
+        values[name] = _parameter(run, function, parameter, keywords.pop(name, None), known and not extra)
+    if isinstance(parameters.star_arg, cst.Param):
+        rest = [argument.value for argument in positional[len(names) :]]
+        spread = Sequence("tuple") if starred or not known else Sequence("tuple", items=rest)
+        values[parameters.star_arg.name.value] = spread
+    if parameters.star_kwarg is not None:
+        entries = {name: argument.value for name, argument in keywords.items() if name is not None}
+        values[parameters.star_kwarg.name.value] = Mapping(entries, known and not extra)
+    return values
+
+
+def _parameter(run: Run, function: Function, parameter: cst.Param, given: Argument | None, known: bool) -> Value:
+    """What one parameter is: the argument, else the default, else an unknown of the annotated type."""
+    name = parameter.name.value
+    if given is not None:
+        value = deref(given.value)
+        if isinstance(value, Const) and given.arg is not None:
+            return value.bound(name, given.place)
+        return value
+    default = function.defaults.get(name)
+    if default is not None:
+        bound = default.bound(name, run.place_in(function, parameter)) if isinstance(default, Const) else default
+        return bound if known or not isinstance(bound, Const) else soft_default(bound)
+    return objects.annotated(run, function, parameter.annotation)
+
+
+def soft_default(value: Const) -> Value:
+    """A default of a function nobody calls here: good for a size, not for a branch. None says nothing."""
+    return Unknown() if value.value is None else value.softened()

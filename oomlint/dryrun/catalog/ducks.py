@@ -1,0 +1,87 @@
+"""What a receiver that nothing defines must be, by the calls made on it.
+
+Snippets and functions that nobody calls train a `model` on a `train_dataset` that come from elsewhere. A look
+here needs evidence that no other library's type gives: a tf.data constant, a Keras-only keyword.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.catalog.registry import duck, iterated
+from oomlint.dryrun.values.base import Const, Opaque, Pending, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.data import Dataset
+from oomlint.dryrun.values.program import Library
+from oomlint.dryrun.values.training import Gradients, Model, Optimizer
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.interpreter import Run
+
+PIPELINE = frozenset("map prefetch batch shuffle cache repeat interleave take skip padded_batch unbatch filter".split())
+FIT_ONLY = frozenset(
+    """epochs validation_data validation_split steps_per_epoch callbacks initial_epoch validation_steps
+    validation_batch_size validation_freq""".split()
+)
+
+
+def is_autotune(value: Value) -> bool:
+    """Whether a value is tf.data.AUTOTUNE."""
+    value = deref(value)
+    return isinstance(value, Library) and value.name == "tf.data.AUTOTUNE"
+
+
+@duck
+def dataset_by_autotune(pending: Pending, run: Run) -> Value | None:
+    """`x.prefetch(tf.data.AUTOTUNE)`, `x.map(f, num_parallel_calls=tf.data.AUTOTUNE)`."""
+    if pending.method in PIPELINE and any(is_autotune(argument.value) for argument in pending.call.arguments):
+        return Dataset()
+    return None
+
+
+@duck
+def model_by_compile(pending: Pending, run: Run) -> Value | None:
+    """`x.compile(optimizer=..., loss=...)` with a Keras loss or optimizer, or both keywords."""
+    if pending.method != "compile":
+        return None
+    names = {argument.name for argument in pending.call.arguments}
+    typed = any(isinstance(deref(argument.value), Optimizer | Opaque) for argument in pending.call.arguments)
+    return Model() if typed or {"optimizer", "loss"} <= names else None
+
+
+@duck
+def model_by_fit(pending: Pending, run: Run) -> Value | None:
+    """`x.fit(data, epochs=...)`: no other library's fit has these keywords on a receiver without a type."""
+    if pending.method not in ("fit", "fit_generator") or "tf" not in run.trace.libraries and "keras" not in run.trace.libraries:
+        return None
+    names = {argument.name for argument in pending.call.arguments}
+    return Model() if names & FIT_ONLY else None
+
+
+@duck
+def optimizer_by_gradients(pending: Pending, run: Run) -> Value | None:
+    """`x.apply_gradients(...)`."""
+    return Optimizer() if pending.method == "apply_gradients" else None
+
+
+@iterated
+def dataset_by_batch(pending: Pending, run: Run) -> Value | None:
+    """`for x, y in data.batch(32)` in a TensorFlow script without PyTorch: nothing else batches so."""
+    if "torch" in run.trace.libraries or "tf" not in run.trace.libraries:
+        return None
+    chain: Pending | None = pending
+    while chain is not None:
+        if chain.method == "batch" and chain.call.arguments:
+            return Dataset()
+        chain = chain.receiver.made_by
+    return None
+
+
+def as_dataset(value: Value, run: Run) -> Value:
+    """The argument of `fit`: an unknown made by pipeline methods is a dataset."""
+    value = deref(value)
+    if isinstance(value, Unknown) and value.made_by is not None and value.made_by.method in PIPELINE:
+        return run.infer_receiver(value, Dataset())
+    return value
+
+
+__all__ = ["Const", "Gradients", "Sequence", "as_dataset", "is_autotune"]

@@ -1,0 +1,233 @@
+"""NumPy: arrays made from nothing, from numbers and from other arrays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.catalog.array_values import (
+    TENSORS,
+    NumpyFloat,
+    NumpyFloat16,
+    NumpyFloat32,
+    NumpyInt,
+    as_array,
+    loaded,
+    made,
+    step,
+)
+from oomlint.dryrun.catalog.registry import constant, function
+from oomlint.dryrun.dtypes import dtype_of, named
+from oomlint.dryrun.shapes import derived, dim_of, number, shape_of
+from oomlint.dryrun.values.arrays import Array, Shape
+from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref, tags_of
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.interpreter import Run
+    from oomlint.dryrun.trace import Call
+
+for _name in ("pi", "e", "inf"):
+    constant(f"numpy.{_name}", Const({"pi": 3.141592653589793, "e": 2.718281828459045}.get(_name, float("inf"))))
+constant("numpy.newaxis", Const(None))
+constant("numpy.nan", Const(float("nan")))
+
+
+def asked(call: Call, default: str | None) -> str | None:
+    """The dtype that the call asks for; the default if it says nothing (or None)."""
+    argument = call.argument("dtype")
+    if argument is None:
+        return None if call.opaque_arguments else default
+    value = deref(argument.value)
+    if isinstance(value, Const) and value.value is None:
+        return default
+    return dtype_of(value)
+
+
+@function("numpy.zeros", "numpy.ones", "numpy.empty", parameters="shape dtype order")
+def zeros(call: Call, run: Run) -> Value:
+    """An array of a given shape: float64 unless the call says otherwise."""
+    return made(call, shape_of(call.value("shape")), asked(call, "float64"))
+
+
+@function("numpy.full", parameters="shape fill_value dtype order")
+def full(call: Call, run: Run) -> Value:
+    """An array of one value, whose type it has."""
+    fill = as_array(call.value("fill_value"))
+    return made(call, shape_of(call.value("shape")), asked(call, fill.dtype if fill is not None else None))
+
+
+@function("numpy.zeros_like", "numpy.ones_like", "numpy.empty_like", parameters="a dtype order subok shape")
+def like(call: Call, run: Run) -> Value:
+    """An array in the image of another."""
+    return _like(call)
+
+
+@function("numpy.full_like", parameters="a fill_value dtype order subok shape")
+def full_like(call: Call, run: Run) -> Value:
+    """An array of one value in the image of another."""
+    return _like(call)
+
+
+def _like(call: Call) -> Value:
+    array = as_array(call.value("a"))
+    shape = call.argument("shape")
+    if array is None:
+        return made(call, shape_of(shape.value) if shape is not None else None, asked(call, None))
+    return made(call, shape_of(shape.value) if shape is not None else array.shape, asked(call, array.dtype))
+
+
+@function("numpy.eye", parameters="N M k dtype order")
+def eye(call: Call, run: Run) -> Value:
+    """Ones on a diagonal."""
+    rows = dim_of(call.value("N"))
+    columns = call.argument("M")
+    return made(call, (rows, rows if columns is None else dim_of(columns.value)), asked(call, "float64"))
+
+
+@function("numpy.identity", parameters="n dtype")
+def identity(call: Call, run: Run) -> Value:
+    """The identity matrix."""
+    rows = dim_of(call.value("n"))
+    return made(call, (rows, rows), asked(call, "float64"))
+
+
+@function("numpy.arange", parameters="start stop step dtype")
+def arange(call: Call, run: Run) -> Value:
+    """Numbers in steps."""
+    given = [deref(argument.value) for argument in call.arguments if argument.name is None][:3]
+    numbers = [value.value if isinstance(value, Const) else None for value in given]
+    floats = any(isinstance(value, float) for value in numbers)
+    dtype = asked(call, None if None in numbers else "float64" if floats else "int64")
+    if not numbers or any(not isinstance(value, int | float) for value in numbers):
+        return made(call, (None,), dtype)
+    start, stop = (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
+    by = numbers[2] if len(numbers) == 3 else 1
+    try:
+        count = max(0, ceil((stop - start) / by))
+    except (ZeroDivisionError, OverflowError, ValueError, TypeError):
+        return made(call, (None,), dtype)
+    return made(call, (derived(count, *(value for value in given if isinstance(value, Const))),), dtype)
+
+
+@function("numpy.linspace", "numpy.logspace", "numpy.geomspace", parameters="start stop num endpoint retstep dtype")
+def linspace(call: Call, run: Run) -> Value:
+    """Evenly spaced numbers: fifty unless the call says otherwise."""
+    num = call.argument("num")
+    return made(call, (Const(50) if num is None else dim_of(num.value),), asked(call, "float64"))
+
+
+@function(
+    "numpy.array",
+    "numpy.asarray",
+    "numpy.ascontiguousarray",
+    "numpy.asfortranarray",
+    "numpy.copy",
+    "numpy.asanyarray",
+    parameters="object dtype",
+)
+def array(call: Call, run: Run) -> Value:
+    """An array of a list, or of another array. An HDF5 data set is read whole."""
+    value = call.value("object") or call.value("a")
+    result = as_array(value)
+    if result is None:
+        return made(call, None, asked(call, None), tags_of(value) if value is not None else frozenset())
+    tags = result.tags
+    if isinstance(value, Array) and value.library == "h5py":
+        tags = tags | loaded(call)
+    dtype = asked(call, result.dtype)
+    kept = isinstance(value, Array) and dtype == result.dtype and result.origin is not None
+    return replace(result, dtype=dtype, origin=result.origin if kept else step(call), tags=tags)
+
+
+@function("numpy.frombuffer", "numpy.fromstring", parameters="buffer dtype count")
+def frombuffer(call: Call, run: Run) -> Value:
+    """Bytes taken as an array; how many there are is not known."""
+    return made(call, (dim_of(call.value("count")) if number(call.value("count")) != -1 else None,), asked(call, "float64"))
+
+
+# --- scalars ------------------------------------------------------------------------------------------
+
+_FLOATS = {"float64": NumpyFloat, "float32": NumpyFloat32, "float16": NumpyFloat16}
+_SCALARS = (
+    "float64", "float32", "float16", "float_", "double", "single", "half", "int64", "int32", "int16", "int8",
+    "int_", "intp", "uint64", "uint32", "uint16", "uint8", "bool_",
+)  # fmt: skip
+
+
+@function(*(f"numpy.{name}" for name in _SCALARS), parameters="value")
+def scalar(call: Call, run: Run) -> Value:
+    """A scalar of one type, or an array cast to it."""
+    dtype = named(call.name.rpartition(".")[2])
+    value = call.value("value")
+    if isinstance(value, Const) and isinstance(value.value, int | float):
+        try:
+            if dtype in _FLOATS:
+                return Const(_FLOATS[dtype](value.value), value.trail, value.soft)
+            if dtype == "int64":
+                return Const(NumpyInt(value.value), value.trail, value.soft)
+        except (ValueError, OverflowError):
+            return Unknown()
+    if isinstance(value, Array) and value.library in TENSORS:
+        value = as_array(value)
+    result = as_array(value)
+    return made(call, () if result is None else result.shape, dtype, tags_of(value) if value is not None else frozenset())
+
+
+@function("numpy.dtype", parameters="dtype")
+def dtype(call: Call, run: Run) -> Value:
+    """A dtype by name."""
+    name = dtype_of(call.value("dtype"))
+    return Unknown() if name is None else Const(name)
+
+
+# --- grids --------------------------------------------------------------------------------------------
+
+
+@function("numpy.meshgrid")
+def meshgrid(call: Call, run: Run) -> Value:
+    """One grid per argument."""
+    arrays = [as_array(argument.value) for argument in call.arguments if argument.name is None]
+    dims = [item.shape[0] if item is not None and item.shape else None for item in arrays]
+    if call.const("indexing", "xy") == "xy" and len(dims) >= 2:
+        dims[0], dims[1] = dims[1], dims[0]
+    grids: list[Value] = [made(call, tuple(dims), item.dtype if item is not None else None) for item in arrays]
+    return Sequence("tuple", items=grids)
+
+
+@function("numpy.indices", parameters="dimensions dtype")
+def indices(call: Call, run: Run) -> Value:
+    """The indices of a grid."""
+    dims = shape_of(call.value("dimensions"))
+    shape: Shape | None = None if dims is None else (Const(len(dims)), *dims)
+    return made(call, shape, asked(call, "int64"))
+
+
+@function("numpy.diag", "numpy.diagflat", parameters="v k")
+def diag(call: Call, run: Run) -> Value:
+    """A matrix with these on its diagonal, or the diagonal of one."""
+    value = as_array(call.value("v"))
+    if value is None or value.shape is None or call.const("k", 0) != 0:
+        return made(call, None, value.dtype if value is not None else None)
+    shape = (value.shape[0],) * 2 if len(value.shape) == 1 else None
+    return made(call, shape, value.dtype)
+
+
+@function("numpy.tri", parameters="N M k dtype")
+def tri(call: Call, run: Run) -> Value:
+    """Ones at and below a diagonal."""
+    rows = dim_of(call.value("N"))
+    columns = call.argument("M")
+    return made(call, (rows, rows if columns is None else dim_of(columns.value)), asked(call, "float64"))
+
+
+@function("numpy.triu_indices", "numpy.tril_indices", parameters="n k m")
+def triangle(call: Call, run: Run) -> Value:
+    """Rows and columns of a triangle."""
+    n, k = number(call.value("n")), call.const("k", 0)
+    count = None
+    if n is not None and isinstance(k, int) and call.argument("m") is None:
+        sign = 1 if "triu" in call.name else -1
+        count = Const(sum(max(0, min(n, n - row - sign * k if sign > 0 else row + 1 + k)) for row in range(min(n, 5_000))))
+    part = made(call, (count if n is not None and n <= 5_000 else None,), "int64")
+    return Sequence("tuple", items=[part, part])

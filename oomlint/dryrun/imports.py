@@ -1,0 +1,143 @@
+"""Import statements: libraries become canonical names, the project's own modules are run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun.catalog.names import canonical, rooted
+from oomlint.dryrun.modules import module_name
+from oomlint.dryrun.state import Scope
+from oomlint.dryrun.values.base import Unknown, Value
+from oomlint.dryrun.values.program import Library, ProjectModule
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.interpreter import Run
+    from oomlint.syntax.source import Source
+
+
+def dotted(node: cst.CSTNode | None) -> str:
+    """The dotted name of a Name or Attribute chain, or `` if it is anything else."""
+    parts: list[str] = []
+    while isinstance(node, cst.Attribute):
+        parts.append(node.attr.value)
+        node = node.value
+    if not isinstance(node, cst.Name):
+        return ""
+    parts.append(node.value)
+    return ".".join(reversed(parts))
+
+
+def execute_import(run: Run, node: cst.Import) -> None:
+    """`import a.b as c, d`."""
+    for alias in node.names:
+        name = dotted(alias.name)
+        note_library(run, name, node)
+        if alias.asname is not None:
+            bind(run, dotted(alias.asname.name), module(run, name, 0))
+        else:
+            root = name.partition(".")[0]
+            value = module(run, root, 0)
+            if name != root:
+                module(run, name, 0)
+            bind(run, root, value)
+
+
+def execute_from(run: Run, node: cst.ImportFrom) -> None:
+    """`from a.b import c as d`, with any number of dots."""
+    package = dotted(node.module)
+    level = len(node.relative)
+    if level == 0:
+        note_library(run, package, node)
+    source = module(run, package, level) if package or level else Unknown()
+    if isinstance(node.names, cst.ImportStar):
+        if isinstance(source, ProjectModule):
+            for layer in run.state.layers:
+                for (scope, name), value in list(layer.items()):
+                    if scope is source.scope and not name.startswith("_"):
+                        bind(run, name, value)
+            run.scope.stars.extend(source.scope.stars)
+        elif isinstance(source, Library):
+            run.scope.stars.append(source.spelled or source.name)
+        return
+    for alias in node.names:
+        name = dotted(alias.name)
+        bound = dotted(alias.asname.name) if alias.asname is not None else name
+        bind(run, bound, member(run, source, package, level, name))
+
+
+def member(run: Run, source: Value, package: str, level: int, name: str) -> Value:
+    """What `from source import name` binds."""
+    if isinstance(source, ProjectModule):
+        value = run.state.get((source.scope, name))
+        if value is not None:
+            return value
+        below = module(run, f"{package}.{name}" if package else name, level)
+        return below if isinstance(below, ProjectModule) else star_member(run, source.scope, name) or Unknown()
+    if isinstance(source, Library):
+        below = module(run, f"{package}.{name}", 0)
+        return below if isinstance(below, ProjectModule) else library_member(run, source, name)
+    if level:  # from . import sibling: the package itself is no module of its own
+        return module(run, f"{package}.{name}" if package else name, level)
+    return Unknown()
+
+
+def library_member(run: Run, library: Library, name: str) -> Value:
+    """An attribute of a library name."""
+    spelled = f"{library.spelled or library.name}.{name}"
+    full = canonical(spelled)
+    constant = run.catalog.constants.get(full)
+    if constant is not None:
+        return constant(library, run)
+    return Library(full, spelled)
+
+
+def star_member(run: Run, scope: Scope, name: str) -> Value | None:
+    """A name that a `from library import *` may have brought: only names that the catalog knows."""
+    for spelled in reversed(scope.stars):
+        full = canonical(f"{spelled}.{name}")
+        if run.catalog.knows(full):
+            return Library(full, f"{spelled}.{name}")
+    return None
+
+
+def bind(run: Run, name: str, value: Value) -> None:
+    """Bind a name where the statement stands."""
+    scope = run.scope.module if name in run.scope.globals and run.scope.module else run.scope
+    run.state.set((scope, name), value)
+
+
+def note_library(run: Run, name: str, node: cst.CSTNode) -> None:
+    """Remember which libraries the document imports, and how."""
+    run.trace.imports.append((name, run.place(node)))
+    root = rooted(name).partition(".")[0]
+    run.trace.libraries.setdefault(root, name)
+
+
+def module(run: Run, name: str, level: int) -> Value:
+    """A module by name: one of the project's, run on first import, or a library."""
+    source = run.resolver.resolve(run.source.document, name, level) if run.resolver is not None else None
+    if source is None:
+        return Library(canonical(name), name) if level == 0 and name else Unknown()
+    return project_module(run, source)
+
+
+def project_module(run: Run, source: Source) -> ProjectModule:
+    """A module of the project with its names bound. An import cycle sees what is bound so far, as in Python."""
+    known = run.modules.get(id(source))
+    if known is not None:
+        return known
+    scope = Scope("module")
+    scope.module = scope
+    value = run.modules[id(source)] = ProjectModule(scope)
+    run.module_sources[id(source)] = source
+    if source is run.source and not run.modules:
+        return value
+    context, targets, layers = run.context, run.targets, run.state.layers
+    run.state.layers = layers[:1]  # module state is global, whichever branch imported it first
+    try:
+        run.run_module(source, scope, module_name(source))
+    finally:
+        run.context, run.targets, run.state.layers = context, targets, layers
+    return value

@@ -1,0 +1,243 @@
+"""The dry run: an abstract interpreter over the LibCST tree.
+
+It takes the script's statements once, in the order in which they would run, on abstract values, and leaves a
+:class:`~oomlint.dryrun.trace.Trace`. It imports and executes nothing. How far it goes is bounded by
+`FUEL`: the work is linear in the size of the script, whatever its shape.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun import calls, expressions, loops, objects, statements
+from oomlint.dryrun.calls import Activation
+from oomlint.dryrun.catalog.registry import Catalog, Iteration, load
+from oomlint.dryrun.modules import ModuleResolver, module_name
+from oomlint.dryrun.flow import Flow, count
+from oomlint.dryrun.state import Scope, State
+from oomlint.dryrun.trace import Argument, Body, Call, Context, Role, Trace
+from oomlint.dryrun.values.base import Const, Pending, Unknown, Value, deref
+from oomlint.dryrun.values.program import Class, Function, Instance, Method, ProjectModule
+from oomlint.syntax.place import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oomlint.syntax.source import Source
+
+# Statements and calls that may be taken, per statement of the text, plus a floor for short scripts that call
+# their helpers often (a 50-layer network built by two small functions needs about 3,000).
+FUEL_PER_STATEMENT = 40
+FUEL_FLOOR = 20_000
+MAX_DEPTH = 24  # calls of the program's functions inside one another
+MAX_RECURSION = 2  # entries of one function while it is running
+
+
+class Run:
+    """The interpreter's state, and the services that the catalog uses."""
+
+    def __init__(self, source: Source, resolver: ModuleResolver | None) -> None:
+        self.catalog: Catalog = load()
+        self.source = source
+        self.resolver = resolver
+        self.trace = Trace(source)
+        self.state = State()
+        self.scope = Scope("module")
+        self.scope.module = self.scope
+        self.context = Context()
+        self.statement: Place | None = None
+        self.targets: tuple[cst.CSTNode | None, tuple[str, ...]] = (None, ())
+        self.called: cst.CSTNode | None = None  # the `f` of the `f(...)` being evaluated
+        self.activations: list[Activation] = [Activation(None)]
+        self.functions: list[Function] = []  # in order of definition, entered or not
+        self.classes: list[Class] = []
+        self.modules: dict[int, ProjectModule] = {}
+        self.module_sources: dict[int, Source] = {}
+        self.loop_facts: dict[int, loops.BodyFacts] = {}
+        self.fuel = FUEL_FLOOR
+
+    # --- services for the catalog -------------------------------------------------------------
+
+    def place(self, node: cst.CSTNode) -> Place:
+        """The place of a node of the document that is being run."""
+        return Place(self.source, node)
+
+    def place_in(self, function: Function, node: cst.CSTNode) -> Place:
+        """The place of a node of the document that defines a function."""
+        return Place(function.source, node)
+
+    def call(self, function: Value, values: list[Value], site: Call, role: str | None = None) -> Value:
+        """Call a function of the program (or of a library) with these values, as a library does with a callback.
+
+        `role` names what runs it (`tf.data.map`, `tf.function`, `callback`) for rules that ask the context.
+        """
+        arguments = tuple(Argument(value, site.place) for value in values)
+        before = self.context
+        if role is not None:
+            self.context = before.inside(Role(site.place, role))
+        try:
+            return calls.apply(self, function, arguments, site.place)
+        finally:
+            self.context = before
+
+    def iterate(self, value: Value) -> Iteration:
+        """The items of a value, or one that stands for all of them, and how many there are."""
+        return loops.iterate(self, value)
+
+    def attribute(self, value: Value, name: str, place: Place) -> Value:
+        """`value.name`."""
+        return objects.get_attribute(self, value, name, place)
+
+    def set_attribute(self, value: Value, name: str, new: Value) -> None:
+        """`value.name = new`."""
+        objects.set_attribute(self, value, name, new)
+
+    def infer(self, value: Value, role: Value) -> Value:
+        """An unknown turns out to be `role`: the calls made on it are replayed as calls of that type."""
+        value = deref(value)
+        if not isinstance(value, Unknown) or value is role:
+            return value
+        value.role = role
+        pending, value.pending = value.pending, []
+        for item in pending:
+            calls.replay(self, item, role)
+        return role
+
+    def infer_receiver(self, value: Value, role: Value) -> Value:
+        """An unknown result of method calls turns out to be of `role`'s kind because the first receiver is.
+
+        For `fit(train.batch(32))`: `train` is taken to be a Dataset, and `batch` is replayed on it.
+        """
+        value = deref(value)
+        if isinstance(value, Unknown):
+            root, seen = value, 0
+            while root.made_by is not None and isinstance(root.made_by.receiver, Unknown) and seen < 64:
+                root, seen = root.made_by.receiver, seen + 1
+                if root.role is not None:
+                    break
+            self.infer(root, role)
+        return deref(value)
+
+    def record(self, call: Call) -> Call:
+        """Put a call into the trace."""
+        self.trace.add(call)
+        return call
+
+    # --- running -------------------------------------------------------------------------------
+
+    def spend(self) -> bool:
+        """Use one unit of fuel; false when there is none left."""
+        self.fuel -= 1
+        if self.fuel <= 0:
+            self.trace.exhausted = True
+            return False
+        return True
+
+    @contextmanager
+    def inside(self, context: Context) -> Iterator[None]:
+        """Run with another context."""
+        before, self.context = self.context, context
+        try:
+            yield
+        finally:
+            self.context = before
+
+    def run_module(self, source: Source, scope: Scope, name: str) -> None:
+        """Take the statements of a module."""
+        self.fuel += FUEL_PER_STATEMENT * count(source.module)
+        before = (self.source, self.scope, self.statement)
+        self.source, self.scope = source, scope
+        self.state.set((scope, "__name__"), Const(name))
+        self.state.set((scope, "__file__"), Unknown(type="str"))
+        try:
+            statements.execute_block(self, source.module.body)
+        finally:
+            self.source, self.scope, self.statement = before
+
+    def enter_uncalled(self) -> None:
+        """Enter every function and method of the checked document that nobody called, with unknown arguments."""
+        position = 0
+        while position < len(self.functions):
+            function = self.functions[position]
+            position += 1
+            if function.entered or function.source is not self.source or isinstance(function.node, cst.Lambda):
+                continue
+            self.fuel = max(self.fuel, FUEL_FLOOR)
+            arguments: tuple[Argument, ...] = ()
+            if function.owner is not None and "staticmethod" not in function.flags:
+                receiver: Value = function.owner
+                if "classmethod" not in function.flags:
+                    receiver = self.instance_of(function.owner)
+                    if function.entered:  # making the instance entered it
+                        continue
+                arguments = (Argument(receiver, self.place(function.node)),)
+            calls.enter(self, function, arguments, self.place(function.node), called=False)
+
+    def instance_of(self, cls: Class) -> Instance:
+        """The last object the program made of a class, or one made with unknown arguments."""
+        if cls.instance is None:
+            objects.instantiate(self, cls, (), self.place(cls.node), known=False)
+        assert cls.instance is not None
+        return cls.instance
+
+    def depth_allows(self, function: Function) -> bool:
+        """Whether a function may be entered once more here."""
+        if len(self.activations) > MAX_DEPTH:
+            return False
+        return sum(activation.function is function for activation in self.activations) < MAX_RECURSION
+
+    def body_context(self, function: Function, called: bool) -> Context:
+        """The context inside a function's body, with the roles its decorators give it."""
+        context = self.context.inside(Body(Place(function.source, function.node), function, called))
+        if "tf.function" in function.flags:
+            context = context.inside(Role(Place(function.source, function.node), "tf.function", function))
+        return context
+
+    # --- what the parts of the interpreter call each other through --------------------------------
+
+    def evaluate(self, node: cst.CSTNode) -> Value:
+        """The abstract value of an expression."""
+        return expressions.evaluate(self, node)
+
+    def evaluate_index(self, node: cst.BaseSlice) -> Value:
+        """The abstract value of what stands in a subscript."""
+        return expressions.evaluate_index(self, node)
+
+    def assign(self, target: cst.CSTNode, value: Value, origin: cst.CSTNode) -> None:
+        """Bind a value to a target."""
+        statements.assign(self, target, value, origin)
+
+    def execute_suite(self, suite: cst.BaseSuite) -> Flow:
+        """Run a block."""
+        return statements.execute_suite(self, suite)
+
+    def apply(self, function: Value, arguments: tuple[Argument, ...], place: Place) -> Value:
+        """Call a value."""
+        return calls.apply(self, function, arguments, place)
+
+    def enter(self, function: Function, arguments: tuple[Argument, ...], place: Place, called: bool = True) -> Value:
+        """Run the body of a function of the program."""
+        return calls.enter(self, function, arguments, place, called)
+
+    def call_method(self, method: Method, arguments: tuple[Argument, ...], place: Place) -> Value:
+        """Call a method of a typed value."""
+        return calls.method_call(self, method, arguments, place)
+
+
+def dry_run(source: Source, resolver: ModuleResolver | None = None) -> Trace:
+    """Dry-run one parsed document.
+
+    `resolver` finds the project's own modules; without it, names imported from them are unknown.
+    """
+    run = Run(source, resolver)
+    main = "__main__" if module_name(source) != "__init__" else "package"
+    run.run_module(source, run.scope, main)
+    run.enter_uncalled()
+    run.trace.seal()
+    return run.trace
+
+
+__all__ = ["Pending", "Run", "dry_run"]

@@ -1,0 +1,81 @@
+"""Bindings: which name, or attribute of which object, holds which value.
+
+One flat store for the whole run, keyed by (scope, name) and (object, attribute). A branch writes into
+an overlay of its own, so taking both sides costs what they write, not what exists: a script
+with ten thousand names and ten thousand branches stays linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from oomlint.dryrun.values.base import Value, join
+
+Key = tuple[Any, str]
+Writes = dict[Key, Value]
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """A module, function call or class body, by identity; `parent` is where free names are looked up."""
+
+    kind: str  # module, function, class, comprehension
+    parent: Scope | None = None
+    module: Scope | None = None  # the module scope it belongs to (itself for a module)
+    globals: set[str] = field(default_factory=set)
+    nonlocals: set[str] = field(default_factory=set)
+    stars: list[str] = field(default_factory=list)  # libraries imported with `*`
+
+    def __repr__(self) -> str:
+        return f"<scope {self.kind}>"
+
+
+class State:
+    """The store with its overlays."""
+
+    __slots__ = ("layers",)
+
+    def __init__(self) -> None:
+        self.layers: list[Writes] = [{}]
+
+    def get(self, key: Key) -> Value | None:
+        """The value under a key, from the innermost overlay that has it."""
+        for layer in reversed(self.layers):
+            value = layer.get(key)
+            if value is not None:
+                return value
+        return None
+
+    def set(self, key: Key, value: Value) -> None:
+        """Write into the innermost overlay."""
+        self.layers[-1][key] = value
+
+    def push(self) -> None:
+        """Begin a branch."""
+        self.layers.append({})
+
+    def pop(self) -> Writes:
+        """End a branch; what it wrote is returned, not kept."""
+        return self.layers.pop()
+
+    def adopt(self, writes: Writes) -> None:
+        """Take over what one branch wrote (it is the only way on)."""
+        self.layers[-1].update(writes)
+
+    def meet(self, ways: list[Writes]) -> None:
+        """Several branches meet: each key any of them wrote is joined with what the others have there."""
+        if len(ways) == 1:
+            self.adopt(ways[0])
+            return
+        keys: dict[Key, None] = {}
+        for way in ways:
+            keys.update(dict.fromkeys(way))
+        for key in keys:
+            before = self.get(key)
+            values = [way[key] if key in way else before for way in ways]
+            known = [value for value in values if value is not None]
+            result = known[0]
+            for value in known[1:]:
+                result = join(result, value)
+            self.set(key, result)

@@ -1,0 +1,126 @@
+"""The program's own things: functions, classes, instances, modules; and names of libraries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import libcst as cst
+
+from oomlint.dryrun.values.base import Value
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.state import Scope
+    from oomlint.syntax.place import Place
+    from oomlint.syntax.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Library(Value):
+    """A name of a library, canonical (`keras.layers.Dense`, `tf.data.Dataset`, `numpy.load`).
+
+    `spelled` is the name before it was made canonical (`tensorflow.keras.layers.Dense`), which tells the
+    Keras generation. `builtins.len` and the like are library names too.
+    """
+
+    name: str
+    spelled: str = field(default="", compare=False)
+
+
+@dataclass(slots=True, eq=False)
+class Function(Value):
+    """A function or lambda of the program, with the scope it closes over."""
+
+    name: str
+    node: cst.FunctionDef | cst.Lambda
+    source: Source
+    scope: Scope
+    defaults: dict[str, Value] = field(default_factory=dict)
+    decorators: tuple[Value, ...] = ()
+    owner: Class | None = None  # the class whose body defines it
+    entered: bool = False
+    flags: set[str] = field(default_factory=set)  # tf.function, jit, staticmethod, property, ...
+
+    def __repr__(self) -> str:
+        return f"<function {self.name}>"
+
+
+@dataclass(slots=True, eq=False)
+class Class(Value):
+    """A class of the program."""
+
+    name: str
+    node: cst.ClassDef
+    source: Source
+    scope: Scope
+    bases: tuple[Value, ...] = ()
+    flags: set[str] = field(default_factory=set)  # dataclass, namedtuple
+    fields: dict[str, Value | None] = field(default_factory=dict)  # dataclass fields and defaults, in order
+    instance: Instance | None = None  # the last one made: methods nobody calls are entered with it
+
+    def __repr__(self) -> str:
+        return f"<class {self.name}>"
+
+    def ancestry(self) -> list[Class]:
+        """The class and its bases of the program, in lookup order (depth first, cycles cut)."""
+        seen: dict[int, Class] = {}
+        stack: list[Class] = [self]
+        while stack:
+            current = stack.pop(0)
+            if id(current) not in seen:
+                seen[id(current)] = current
+                stack = [base for base in current.bases if isinstance(base, Class)] + stack
+        return list(seen.values())
+
+    def library_bases(self) -> list[str]:
+        """Canonical names of the library classes it derives from."""
+        return [base.name for cls in self.ancestry() for base in cls.bases if isinstance(base, Library)]
+
+
+@dataclass(slots=True, eq=False)
+class Instance(Value):
+    """An object of a class of the program. `facet` is what a library base makes of it (a Model, a Layer).
+
+    Its attributes live in the state under `(instance, name)`.
+    """
+
+    cls: Class
+    facet: Value | None = None
+    place: Place | None = None
+    constructed: bool = True  # false: made by the dry run itself to enter methods that nobody calls
+
+    def __repr__(self) -> str:
+        return f"<{self.cls.name} object>"
+
+
+@dataclass(slots=True, eq=False)
+class ProjectModule(Value):
+    """A module of the checked project."""
+
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Value):
+    """A bound method: of the program (`function` is a Function) or of a typed value (`name` only)."""
+
+    api: ClassVar[str] = "method"
+    receiver: Value
+    name: str
+    function: Function | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Value):
+    """`functools.partial`: a callable with arguments already given."""
+
+    function: Value
+    arguments: tuple[Any, ...] = ()  # tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Super(Value):
+    """`super()` inside a method."""
+
+    instance: Value
+    after: Class

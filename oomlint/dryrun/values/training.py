@@ -1,0 +1,140 @@
+"""What trains: layers, models, optimizers, strategies, tapes and gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from oomlint.dryrun.values.arrays import Shape
+from oomlint.dryrun.values.base import Const, Unknown, Value
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.trace import Call, Context
+
+
+@dataclass(slots=True, eq=False)
+class Layer(Value):
+    """A Keras layer. `type` is its canonical class (`keras.layers.Dense`); `config` the constructor's arguments.
+
+    `inputs`/`output` are the shapes of its last call, batch first. `weights` maps a weight's name to its shape.
+    """
+
+    api: ClassVar[str] = "keras.Layer"
+    type: str = "keras.Layer"
+    made_by: Call | None = None
+    config: dict[str, Value] = field(default_factory=dict)
+    inputs: tuple[Shape | None, ...] = ()
+    output: Shape | None = None
+    weights: dict[str, Shape] | None = None
+    attributes: dict[str, Value] = field(default_factory=dict)
+    inner: Value | None = None  # the layer or model that a wrapper wraps, or the program's own instance
+
+
+@dataclass(slots=True, eq=False)
+class Model(Value):
+    """A Keras model: Sequential, functional, subclassed, from keras.applications or loaded.
+
+    Changed in place, as Keras does (`add`, `compile`). `kind` says which; `layers` in order of making, None
+    where they are not known; shapes are batch first.
+    """
+
+    api: ClassVar[str] = "keras.Model"
+    kind: str = "unknown"
+    made_by: Call | None = None
+    layers: list[Value] | None = None
+    input_shape: Shape | None = None
+    output_shape: Shape | None = None
+    inputs: Value | None = None
+    outputs: Value | None = None
+    parameters: Const | None = None
+    compiled: Call | None = None
+    compiles: list[Call] = field(default_factory=list)
+    instance: Value | None = None  # the object of the program's own subclass
+    attributes: dict[str, Value] = field(default_factory=dict)
+    context: Context | None = None  # where it was made
+
+    def joined(self, other: Model) -> Model:
+        """Either of two models: only what they agree on."""
+        if self.made_by is other.made_by:
+            return self
+        return Model(
+            kind=self.kind if self.kind == other.kind else "unknown",
+            made_by=self.made_by or other.made_by,
+            input_shape=self.input_shape if self.input_shape == other.input_shape else None,
+            output_shape=self.output_shape if self.output_shape == other.output_shape else None,
+            compiled=self.compiled or other.compiled,
+            compiles=self.compiles or other.compiles,
+            context=self.context or other.context,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optimizer(Value):
+    """A Keras or TF1 optimizer; `type` is its canonical class name (`keras.optimizers.Adam`)."""
+
+    api: ClassVar[str] = "keras.Optimizer"
+    type: str = "keras.Optimizer"
+    made_by: Call | None = None
+    config: dict[str, Value] = field(default_factory=dict)
+    inner: Value | None = None  # of a LossScaleOptimizer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strategy(Value):
+    """A tf.distribute strategy (`tf.distribute.MirroredStrategy`); `replicas` where it is known."""
+
+    api: ClassVar[str] = "tf.distribute.Strategy"
+    type: str = "tf.distribute.Strategy"
+    made_by: Call | None = None
+    replicas: Const | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StrategyScope(Value):
+    """What `strategy.scope()` gives: a context manager."""
+
+    strategy: Strategy = field(default_factory=Strategy)
+
+
+@dataclass(slots=True, eq=False)
+class Tape(Value):
+    """A GradientTape; `gradients` are the calls of `gradient` on it, in order."""
+
+    api: ClassVar[str] = "tf.GradientTape"
+    made_by: Call | None = None
+    persistent: Value = field(default_factory=lambda: Const(False))
+    gradients: list[Call] = field(default_factory=list)
+    context: Context | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gradients(Value):
+    """Gradients, one or a list of them, and what has been done to them since the tape.
+
+    `divisors` are the values they (or the loss before) were divided by, as (value, call). `summed` once
+    they were added to something kept from an earlier step; `reset` is not tracked here.
+    """
+
+    api: ClassVar[str] = "gradients"
+    tape: Tape | None = None
+    made_by: Call | None = None
+    divisors: tuple[tuple[Value, Any], ...] = ()
+    summed: bool = False
+    single: bool = False
+    tags: frozenset[str] = frozenset()
+
+    def joined(self, other: Gradients) -> Gradients:
+        """Either of two: summed if one of them is, divided only where both are."""
+        return Gradients(
+            tape=self.tape or other.tape,
+            made_by=self.made_by or other.made_by,
+            divisors=tuple(item for item in self.divisors if item in other.divisors),
+            summed=self.summed or other.summed,
+            single=self.single and other.single,
+            tags=self.tags | other.tags,
+        )
+
+
+def unknown(*tags: str) -> Unknown:
+    """An unknown with tags."""
+    return Unknown(tags=frozenset(tags))

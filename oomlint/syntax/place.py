@@ -1,0 +1,27 @@
+"""Where something stands: a node of a parsed document.
+
+A place is cheap (two references). Its line and column are computed only when a finding is
+reported, by :mod:`oomlint.syntax.positions`, because positions for a whole file cost twice the
+parse (see benchmarks/positions.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from oomlint.syntax.source import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A node and the parsed document that it belongs to."""
+
+    source: Source
+    node: cst.CSTNode
+
+    def __repr__(self) -> str:
+        return f"<{type(self.node).__name__}>"
