@@ -111,7 +111,11 @@ def _internal_error(document: Document, who: str, error: Exception) -> Diagnosti
 
     last = traceback.format_exception_only(error)[-1].strip()
     frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({frames[-1].name}, line {frames[-1].lineno} of {frames[-1].filename.rpartition('/')[2]})" if frames else ""
+    where = (
+        f" ({frames[-1].name}, line {frames[-1].lineno} of {frames[-1].filename.rpartition('/')[2]})"
+        if frames
+        else ""
+    )
     return _at_line(
         document,
         1,

@@ -123,6 +123,8 @@ def _with_fixes(
                 located = (LocatedEdit(e, lines.location(e.start), lines.location(e.end)) for e in edits)
                 written[key] = ProposedFix(fix.message, fix.safety, tuple(located))
     return [
-        policy.adjusted(replace(diagnostic, fix=written[id(diagnostic)])) if id(diagnostic) in written else diagnostic
+        policy.adjusted(replace(diagnostic, fix=written[id(diagnostic)]))
+        if id(diagnostic) in written
+        else diagnostic
         for diagnostic in diagnostics
     ]

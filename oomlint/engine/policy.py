@@ -24,7 +24,9 @@ class Policy:
     def __init__(self, settings: Settings, rules: Sequence[RegisteredRule]) -> None:
         self.settings = settings
         self.literals = frozenset(literal for entry in rules for literal in entry.rule.literals)
-        self.known = {entry.code: entry.rule.name for entry in rules} | {rule.code: rule.name for rule in OWN_RULES}
+        self.known = {entry.code: entry.rule.name for entry in rules} | {
+            rule.code: rule.name for rule in OWN_RULES
+        }
         self.documents: dict[str, Document] = {}
         self._codes = frozenset(entry.code for entry in rules)
         self._ignored: dict[str, tuple[str, ...]] = {}

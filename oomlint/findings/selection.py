@@ -55,7 +55,9 @@ def ignored_for(path: Path, settings: Settings) -> tuple[str, ...]:
     """
     if not settings.per_file_ignores:
         return ()
-    relative = path.relative_to(settings.root).as_posix() if path.is_relative_to(settings.root) else path.as_posix()
+    relative = (
+        path.relative_to(settings.root).as_posix() if path.is_relative_to(settings.root) else path.as_posix()
+    )
     found: list[str] = []
     for pattern, codes in settings.per_file_ignores.items():
         bare = pattern.removeprefix("!")

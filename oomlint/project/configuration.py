@@ -15,6 +15,19 @@ from oomlint.project.settings import Budget, Settings, gpu_words
 # In the order in which they win within one folder.
 CONFIGURATION_FILES = (".oomlint.toml", "oomlint.toml", "pyproject.toml")
 
+# The keys whose values name rules.
+CODE_KEYS = frozenset(
+    {
+        "select",
+        "ignore",
+        "extend-select",
+        "per-file-ignores",
+        "severity",
+        "extend-safe-fixes",
+        "extend-unsafe-fixes",
+    }
+)
+
 # What else tells where a project begins, for a project that configures nothing.
 _ROOT_MARKS = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")
 
@@ -31,6 +44,11 @@ class Configuration:
     origins: Mapping[str, str] = field(default_factory=dict)
     file: Path | None = None
 
+    @property
+    def names_codes(self) -> bool:
+        """Whether rules are named anywhere in it, so that their codes can be wrong."""
+        return not CODE_KEYS.isdisjoint(self.origins)
+
 
 @dataclass(slots=True)
 class _Layer:
@@ -42,7 +60,9 @@ class _Layer:
     def put(self, key: str, raw: object, origin: str, where: str) -> None:
         option = OPTIONS.get(key)
         if option is None:
-            raise ConfigurationError(f"{where}: unknown key {key!r}: did you mean {nearest(key, [*OPTIONS, 'extend'])!r}?")
+            raise ConfigurationError(
+                f"{where}: unknown key {key!r}: did you mean {nearest(key, [*OPTIONS, 'extend'])!r}?"
+            )
         try:
             self.values[key] = option.parse(raw)
         except OptionError as error:
@@ -129,10 +149,11 @@ def _budget(values: Mapping[str, Any]) -> Budget:
     parts: dict[str, Any] = {}
     if "gpu-memory" in values:
         memory = values["gpu-memory"]
-        parts |= {"gpu": memory, "gpu_label": f"{write_bytes(memory)} of GPU memory"}
+        parts |= {"gpu": memory, "gpu_name": None, "gpu_label": f"{write_bytes(memory)} of GPU memory"}
     elif "gpu" in values:
         name, memory = values["gpu"]
-        parts |= {"gpu": memory, "gpu_label": gpu_words(name) if name else f"{write_bytes(memory)} of GPU memory"}
+        label = gpu_words(name) if name else f"{write_bytes(memory)} of GPU memory"
+        parts |= {"gpu": memory, "gpu_name": name, "gpu_label": label}
     if "host-memory" in values:
         memory = values["host-memory"]
         parts |= {"host": memory, "host_label": f"{write_bytes(memory)} of host memory"}
@@ -172,7 +193,9 @@ class Configurations:
         found = self._folders.get(folder)
         if found is None:
             configured = None if self._isolated else self._nearest(folder)
-            found = configured or Configuration(_settings(self._over, project_root(folder)), self._over.origins)
+            found = configured or Configuration(
+                _settings(self._over, project_root(folder)), self._over.origins
+            )
             self._folders[folder] = found
         return found
 

@@ -100,7 +100,9 @@ def parse_memory(value: str | int) -> int:
         raise MemoryAmountError(f"{value!r} lacks a unit: write 16GB or 16GiB")
     near = difflib.get_close_matches(_key(value), _BY_KEY, n=1, cutoff=0.0)
     nearest = _BY_KEY[near[0]].name if near else "T4"
-    raise MemoryAmountError(f"unknown GPU or amount of memory {value!r}: did you mean {nearest!r}, or 16GB or 24GiB?")
+    raise MemoryAmountError(
+        f"unknown GPU or amount of memory {value!r}: did you mean {nearest!r}, or 16GB or 24GiB?"
+    )
 
 
 def write_bytes(count: int) -> str:

@@ -29,7 +29,7 @@ class ModuleFinder:
         return None
 
     def _bases(self, folder: Path) -> list[Path]:
-        """The script's folder first (Python puts it on sys.path), then the folder above its package, then source roots."""
+        """The script's own folder (Python puts it on sys.path), the folder above its package, source roots."""
         top = folder
         while (top / "__init__.py").is_file() and top.parent != top:
             top = top.parent

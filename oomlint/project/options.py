@@ -40,7 +40,14 @@ def nearest(word: str, valid: Iterable[str]) -> str:
 
 
 def _kind(value: object) -> str:
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a table"}
+    names = {
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "a list",
+        dict: "a table",
+    }
     return names.get(type(value), type(value).__name__)
 
 
@@ -126,14 +133,23 @@ OPTIONS: dict[str, Option] = {
         Option("select", _codes, 'Rules to run: codes, prefixes or "ALL".'),
         Option("ignore", _codes, "Rules not to run."),
         Option("extend-select", _codes, "Rules to run besides those of `select`.", merges=True),
-        Option("per-file-ignores", _table(_codes), "Glob pattern to the rules not to report there.", merges=True),
+        Option(
+            "per-file-ignores", _table(_codes), "Glob pattern to the rules not to report there.", merges=True
+        ),
         Option("exclude", _texts, "Files and folders that are not looked at (replaces the defaults)."),
-        Option("extend-exclude", _texts, "Files and folders that are not looked at, besides `exclude`.", merges=True),
+        Option(
+            "extend-exclude",
+            _texts,
+            "Files and folders that are not looked at, besides `exclude`.",
+            merges=True,
+        ),
         Option("gpu", _gpu, "The GPU to train on: a name, or an amount of memory."),
         Option("gpu-memory", _memory, "GPU memory that the job can use; wins over `gpu`."),
         Option("host-memory", _memory, "Memory of the host that the job can use."),
         Option("severity", _table(_choice(*SEVERITY_NAMES)), "Code to note, warning or error.", merges=True),
-        Option("fail-on", _choice(*SEVERITY_NAMES, "never"), "The lowest severity that makes the exit status 1."),
+        Option(
+            "fail-on", _choice(*SEVERITY_NAMES, "never"), "The lowest severity that makes the exit status 1."
+        ),
         Option("extend-safe-fixes", _codes, "Rules whose unsafe fixes `--fix` applies too.", merges=True),
         Option("extend-unsafe-fixes", _codes, "Rules whose fixes need `--unsafe-fixes`.", merges=True),
         Option("target-keras", _version, "The Keras version that the project runs on."),

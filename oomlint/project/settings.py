@@ -63,6 +63,7 @@ class Budget:
 
     gpu: int = GPUS[DEFAULT_GPU].usable
     host: int = DEFAULT_HOST
+    gpu_name: str | None = DEFAULT_GPU
     gpu_label: str = gpu_words(DEFAULT_GPU)
     host_label: str = f"{write_bytes(DEFAULT_HOST)} of host memory"
 

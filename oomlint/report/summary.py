@@ -18,7 +18,11 @@ def plural(count: int, word: str) -> str:
 def severities(diagnostics: Sequence[Diagnostic]) -> str:
     """`2 errors, 1 note`."""
     counts = Counter(diagnostic.severity for diagnostic in diagnostics)
-    return ", ".join(plural(counts[severity], str(severity)) for severity in sorted(Severity, reverse=True) if counts[severity])
+    return ", ".join(
+        plural(counts[severity], str(severity))
+        for severity in sorted(Severity, reverse=True)
+        if counts[severity]
+    )
 
 
 def summary(diagnostics: Sequence[Diagnostic], *, files: int, fixed: int, style: Style) -> str:
@@ -35,7 +39,10 @@ def summary(diagnostics: Sequence[Diagnostic], *, files: int, fixed: int, style:
     safe = sum(diagnostic.fixable is Safety.SAFE for diagnostic in diagnostics)
     unsafe = sum(diagnostic.fixable is Safety.UNSAFE for diagnostic in diagnostics)
     if safe:
-        lines.append(f"[*] {safe:,} can be mended with --fix" + (f", {unsafe:,} more with --fix --unsafe-fixes." if unsafe else "."))
+        lines.append(
+            f"[*] {safe:,} can be mended with --fix"
+            + (f", {unsafe:,} more with --fix --unsafe-fixes." if unsafe else ".")
+        )
     elif unsafe:
         lines.append(f"[*] {unsafe:,} can be mended with --fix --unsafe-fixes.")
     return "\n".join(lines)

@@ -1,0 +1,59 @@
+"""`oomlint`: chooses the command, and turns what stops it into a line and exit status 2."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import oomlint
+from oomlint.cli import check, config, rule
+
+COMMANDS = (check, rule, config)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="oomlint",
+        description="Finds where a Keras or TensorFlow training script will run out of memory, and mends it.",
+    )
+    parser.add_argument("--version", action="version", version=f"oomlint {oomlint.__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add_parser(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        # A path or a source line that the terminal's encoding lacks must not end the run.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    arguments = build_parser().parse_args(argv)
+    try:
+        status: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader (`head`) has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if not _is_expected(error):
+            raise
+        print(f"oomlint: {error}", file=sys.stderr)
+        return 2
+    return status
+
+
+def _is_expected(error: Exception) -> bool:
+    """Errors whose message is all that the user needs."""
+    from oomlint.project.configuration import ConfigurationError
+
+    if isinstance(error, ConfigurationError):
+        return True
+    registry = sys.modules.get("oomlint.findings.registry")
+    return registry is not None and isinstance(error, registry.RegistryError)

@@ -1,0 +1,105 @@
+"""Applying fixes in a project: each file to a fixed point, by what every document says of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oomlint.documents.python_file import Document, DocumentError, write
+from oomlint.engine.merging import merged
+from oomlint.engine.project import ProjectReport, Run, problem
+from oomlint.findings.applying import fix_document
+from oomlint.findings.model import Safety
+from oomlint.syntax.gates import parse_ast
+
+if TYPE_CHECKING:
+    from oomlint.engine.document import Report
+    from oomlint.findings.diagnostic import Diagnostic
+
+
+@dataclass(slots=True)
+class Fixed:
+    """What fixing did. `left_out`: fixes that were not applied, and why."""
+
+    report: ProjectReport
+    applied: int = 0
+    left_out: list[str] = field(default_factory=list)
+    changed: list[tuple[Document, Document]] = field(default_factory=list)  # before, after
+
+
+def fix(run: Run, allowed: AbstractSet[Safety], *, to_disk: bool) -> Fixed:
+    """Apply the allowed fixes to the documents of a run. With `to_disk` false the files stay as they are."""
+    reports = run.reports()
+    fixed = Fixed(run.summed(reports))
+    for filename in sorted({d.filename for d in fixed.report.diagnostics if d.fixable in allowed}):
+        document = run.documents.get(filename)
+        if document is not None:  # a module that was only reached through an import is reported, not changed
+            _fix_one(run, document, reports, allowed, to_disk, fixed)
+    if fixed.changed:
+        fixed.report = run.check()
+    return fixed
+
+
+def _fix_one(
+    run: Run,
+    document: Document,
+    reports: Sequence[Report],
+    allowed: AbstractSet[Safety],
+    to_disk: bool,
+    fixed: Fixed,
+) -> None:
+    filename = document.filename
+    # The documents that found something in this one: what they say may change with it.
+    speakers = [
+        report.filename
+        for report in reports
+        if report.filename == filename or any(d.filename == filename for d in report.diagnostics)
+    ]
+
+    def check(changed: Document) -> list[Diagnostic]:
+        parse_ast(changed)  # raises where a fix broke the syntax
+        run.put(changed)
+        again = [run.report(run.documents[name]) for name in speakers if name in run.documents]
+        return [diagnostic for diagnostic in merged(again) if diagnostic.filename == filename]
+
+    outcome = fix_document(document, check, allowed)
+    fixed.left_out += [
+        f"{filename}:{dropped.finding.location.row}: {dropped.finding.code} was not mended: {dropped.reason}"
+        for dropped in outcome.dropped
+    ]
+    after = outcome.document
+    if outcome.changed and to_disk:
+        try:
+            after = write(document, outcome.document.text)
+        except DocumentError as error:
+            run.problems.append(problem(filename, error))
+            run.put(document)
+            return
+    run.put(after)
+    if outcome.changed:
+        fixed.applied += len(outcome.applied)
+        fixed.changed.append((document, after))
+
+
+def unified_diff(before: Document, after: Document, here: Path) -> str:
+    """The change of one file as a patch."""
+    path = Path(before.filename)
+    name = (
+        path.relative_to(here).as_posix()
+        if path.is_absolute() and path.is_relative_to(here)
+        else before.filename
+    )
+    lines = difflib.unified_diff(_lines(before.text), _lines(after.text), name, name)
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends; str.splitlines would also split at form feeds."""
+    *whole, last = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([last] if last else [])

@@ -1,0 +1,182 @@
+"""Checking a project: many documents, each read and parsed once, one report.
+
+Documents are independent of each other but for the modules they import, so :meth:`Run.report` is what a
+pool would call, and what a cache would remember.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oomlint.documents.python_file import DocumentError, document_from_bytes
+from oomlint.project.configuration import Configuration, Configurations
+from oomlint.project.discovery import discover
+from oomlint.syntax.gates import names_keras
+
+if TYPE_CHECKING:
+    from oomlint.documents.python_file import Document
+    from oomlint.engine.document import Report
+    from oomlint.engine.resolver import ProjectModules
+    from oomlint.findings.diagnostic import Diagnostic
+    from oomlint.findings.registry import RegisteredRule
+    from oomlint.syntax.source import Source
+
+# Trees kept for importers to come. A tree takes about 3 KB a line, so this is 300 MB of thousand-line modules.
+_TREES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectReport:
+    """What a run gave. `problems` are files that could not be read; `failed`: a rule broke."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    problems: tuple[str, ...] = ()
+    files: int = 0
+    failed: bool = False
+
+
+def check_paths(
+    paths: Iterable[Path],
+    configurations: Configurations,
+    *,
+    rules: Sequence[RegisteredRule] | None = None,
+    documents: Iterable[Document] = (),
+) -> ProjectReport:
+    """Check files and folders, and documents that are on no disk (standard input)."""
+    problems: list[str] = []
+    found = discover(paths, lambda folder: configurations.for_folder(folder).settings, problems)
+    run = Run(configurations, rules=rules)
+    run.add_files(found)
+    for document in documents:
+        run.add(document)
+    report = run.check()
+    return ProjectReport(report.diagnostics, (*problems, *report.problems), report.files, report.failed)
+
+
+class Run:
+    """The state of one run: its documents, their trees, what each gave."""
+
+    def __init__(
+        self, configurations: Configurations, *, rules: Sequence[RegisteredRule] | None = None
+    ) -> None:
+        self.documents: dict[str, Document] = {}
+        self.problems: list[str] = []
+        self.files = 0
+        self._configurations = configurations
+        self._rules = rules
+        self._selected: dict[int, tuple[RegisteredRule, ...]] = {}
+        self._resolvers: dict[Path, ProjectModules] = {}
+        self._trees: OrderedDict[str, Source] = OrderedDict()
+
+    def add_files(self, paths: Iterable[Path]) -> None:
+        """Take in what is relevant of some files. The rest costs a read and a byte search."""
+        for path in paths:
+            self.files += 1
+            try:
+                raw = path.read_bytes()
+            except OSError as error:
+                self.problems.append(f"{path}: {error.strerror or error}")
+                continue
+            if names_keras(raw):
+                try:
+                    self.documents[str(path)] = document_from_bytes(raw, str(path), path)
+                except DocumentError as error:
+                    self.problems.append(problem(str(path), error))
+
+    def add(self, document: Document) -> None:
+        """Take in a document that was read elsewhere."""
+        self.files += 1
+        self.put(document)
+
+    def put(self, document: Document) -> None:
+        """Set what a file contains from now on."""
+        if names_keras(document.raw):
+            self.documents[document.filename] = document
+        else:
+            self.documents.pop(document.filename, None)
+        self._trees.pop(document.filename, None)
+
+    def check(self) -> ProjectReport:
+        """Check every document."""
+        return self.summed(self.reports())
+
+    def reports(self) -> list[Report]:
+        """What each document gives, in the order of their names."""
+        return [self.report(self.documents[filename]) for filename in sorted(self.documents)]
+
+    def summed(self, reports: Sequence[Report]) -> ProjectReport:
+        """The report of the whole out of those of its documents."""
+        if not reports:
+            return ProjectReport((), tuple(self.problems), self.files)
+        from oomlint.engine.merging import merged
+
+        failed = any(report.failed for report in reports)
+        return ProjectReport(tuple(merged(reports)), tuple(self.problems), self.files, failed)
+
+    def report(self, document: Document) -> Report:
+        """What one document gives."""
+        from oomlint.engine.document import examine
+
+        configuration = self._configuration(document)
+        rules = self._rules_of(configuration)
+        resolver = self._resolver(configuration.settings.root)
+        return examine(document, configuration.settings, resolver, rules, self.tree)
+
+    def tree(self, document: Document) -> Source:
+        """The parsed document; parsed once in a run, unless very many came in between."""
+        from oomlint.syntax.parse import parse
+
+        held = self._trees.get(document.filename)
+        if held is None or held.document is not document:
+            held = self._trees[document.filename] = parse(document)
+            while len(self._trees) > _TREES:
+                self._trees.popitem(last=False)
+        self._trees.move_to_end(document.filename)
+        return held
+
+    def _configuration(self, document: Document) -> Configuration:
+        place = document.path or Path(document.filename)
+        return self._configurations.for_folder(place.absolute().parent)
+
+    def _rules_of(self, configuration: Configuration) -> tuple[RegisteredRule, ...]:
+        selected = self._selected.get(id(configuration))
+        if selected is None:
+            from oomlint.findings.registry import load_rules
+            from oomlint.findings.selection import check_codes, selected_rules
+
+            rules = load_rules() if self._rules is None else self._rules
+            check_codes(configuration, rules)
+            selected = self._selected[id(configuration)] = selected_rules(rules, configuration.settings)
+        return selected
+
+    def _resolver(self, root: Path) -> ProjectModules:
+        resolver = self._resolvers.get(root)
+        if resolver is None:
+            from oomlint.engine.resolver import ProjectModules
+
+            resolver = self._resolvers[root] = ProjectModules(root, self._load)
+        return resolver
+
+    def _load(self, path: Path) -> Source | None:
+        """The tree of a module that a document imports."""
+        from oomlint.syntax.gates import SyntaxFault
+
+        filename = str(path)
+        held = self._trees.get(filename)
+        document = self.documents.get(filename) or (held.document if held else None)
+        try:
+            if document is None:
+                document = document_from_bytes(path.read_bytes(), filename, path)
+            return self.tree(document)
+        except (OSError, DocumentError, SyntaxFault):
+            return None
+
+
+def problem(filename: str, error: DocumentError) -> str:
+    """A document error as a line for standard error."""
+    where = f":{error.line}" if error.line is not None else ""
+    return f"{filename}{where}: {error.message}"
