@@ -1,0 +1,88 @@
+"""Public reports, retold as scripts: the mistake is found at its line, its repaired twin is clean.
+
+`bad.py` marks what its rule must say; `good.py` is the same job done right. `silent.py` looks like a
+report that was no mistake (or is none on current versions): no rule may warn about its subject.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from oomlint.findings.registry import load_rules
+from oomlint.testing import expectations, mismatches, run_rule
+
+CASES = Path(__file__).parent.parent / "fixtures" / "cases"
+BAD = sorted(CASES.glob("*/bad.py"))
+SILENT = sorted(CASES.glob("*/silent.py"))
+
+# The rule that would be the false alarm.
+SUBJECT = {
+    "oom-057": ("OOM403",),
+    "oom-075": ("OOM204",),
+    "oom-105": ("OOM301", "OOM302"),
+    "oom-114": ("OOM301",),
+    "oom-146": ("OOM406",),
+    "oom-148": ("OOM406",),
+    "oom-166": ("OOM403", "OOM404"),
+    "oom-171": ("OOM403", "OOM404"),
+    "oom-212": ("OOM501",),
+}
+
+SOURCE = re.compile(r"# source: [\w.-]+/[\w.-]+#\d+\n")
+
+
+def _case(path: Path) -> str:
+    return path.parent.name
+
+
+def _modules(path: Path) -> dict[str, str]:
+    """The case's own helper modules, by name."""
+    roles = {"bad", "good", "silent"}
+    return {
+        other.stem: other.read_text("utf-8") for other in path.parent.glob("*.py") if other.stem not in roles
+    }
+
+
+def _codes(bad: Path) -> list[str]:
+    return sorted({marker.code for marker in expectations(bad.read_text("utf-8"))})
+
+
+@pytest.mark.parametrize("path", BAD, ids=_case)
+def test_mistake_is_found_at_its_line(path: Path) -> None:
+    text = path.read_text("utf-8")
+    codes = _codes(path)
+    assert codes, "a case without a marker shows nothing"
+    found = [one for code in codes for one in run_rule(code, text, modules=_modules(path))]
+    assert mismatches(text, found) == []
+
+
+@pytest.mark.parametrize("path", BAD, ids=_case)
+def test_repaired_twin_is_clean(path: Path) -> None:
+    good = path.with_name("good.py")
+    text = good.read_text("utf-8")
+    assert expectations(text) == []
+    found = [one for code in _codes(path) for one in run_rule(code, text, modules=_modules(path))]
+    assert mismatches(text, found) == []
+
+
+@pytest.mark.parametrize("path", SILENT, ids=_case)
+def test_false_alarm_is_not_raised(path: Path) -> None:
+    text = path.read_text("utf-8")
+    found = [one for code in SUBJECT[_case(path)] for one in run_rule(code, text, modules=_modules(path))]
+    assert mismatches(text, found) == []
+
+
+def test_cases_are_complete() -> None:
+    assert len(BAD) >= 36
+    assert {_case(path) for path in SILENT} == SUBJECT.keys()
+    installed = {entry.code for entry in load_rules()}
+    assert {code for codes in SUBJECT.values() for code in codes} <= installed
+    for path in CASES.glob("*/*.py"):
+        text = path.read_text("utf-8")
+        helper = path.stem not in ("bad", "good", "silent")
+        assert helper or SOURCE.match(text), (
+            f"{path.parent.name}/{path.name} does not say which report it retells"
+        )
