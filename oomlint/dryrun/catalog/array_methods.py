@@ -192,7 +192,8 @@ def reduction(call: Call, array: Array, name: str) -> Value:
     shape = reduce(array.shape, axes, keep is True)
     if everything and not keep:
         shape = ()
-    dtype = dtype_of(call.value("dtype")) if call.argument("dtype") is not None else reduced_dtype(name, array.dtype)
+    asked = call.argument("dtype")
+    dtype = reduced_dtype(name, array.dtype) if asked is None else dtype_of(asked.value)
     tags = without_loads(array.tags) if shape == () else array.tags
     return replace(array, shape=shape, dtype=dtype, origin=step(call), tags=tags)
 

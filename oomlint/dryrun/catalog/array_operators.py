@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.array_values import TENSORS, NumpyFloat, NumpyInt, as_array, leading, step, without_loads
+from oomlint.dryrun.catalog.array_values import (
+    TENSORS,
+    NumpyFloat,
+    NumpyInt,
+    as_array,
+    leading,
+    step,
+    without_loads,
+)
 from oomlint.dryrun.catalog.registry import Iteration, entry, item, iteration, operator
 from oomlint.dryrun.dtypes import divided, is_float, parts, promote, with_python
 from oomlint.dryrun.indexing import index, keys_of
@@ -14,6 +22,9 @@ from oomlint.dryrun.values.arrays import Array, Shape
 from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref, tags_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oomlint.dryrun.catalog.registry import Handler
     from oomlint.dryrun.interpreter import Run
     from oomlint.dryrun.trace import Call
 
@@ -24,6 +35,10 @@ WORDS = {
     "truediv": "division", "add": "addition", "sub": "subtraction", "mul": "multiplication",
     "pow": "a power", "matmul": "a matrix product", "floordiv": "division", "mod": "a remainder",
 }  # fmt: skip
+
+# What operators and subscripts do on arrays of another library (`tensor`); its module registers it.
+LIBRARY_OPERATORS: dict[str, Handler] = {}
+LIBRARY_ITEMS: dict[str, Callable[[Value, Value, Call, Run], Value]] = {}
 
 # A sample this small of an array of unknown length is not the data set.
 FEW_ROWS = 4096
@@ -41,6 +56,9 @@ def operate(call: Call, run: Run) -> Value:
         if handler is not None and not isinstance(other, Array):
             return handler(call, run)  # gradients and the like know better what they are
     lead = leading(left, right)
+    own = LIBRARY_OPERATORS.get(lead.library)
+    if own is not None:
+        return own(call, run)
     tags = tags_of(left) | tags_of(right)
     one, two = _shape(left), _shape(right)
     shape = matmul(one, two) if name == "matmul" else broadcast(one, two)
@@ -51,7 +69,7 @@ def operate(call: Call, run: Run) -> Value:
 
 
 def _shape(operand: Value) -> Shape | None:
-    """The shape of an operand. An unknown one is taken for a number: its dtype stays unknown, so no size is claimed."""
+    """The shape of an operand. An unknown one is taken for a number; the dtype stays unknown, hence the size."""
     if isinstance(operand, Array):
         return operand.shape
     if isinstance(operand, Sequence):
@@ -114,6 +132,9 @@ def mixed(left: Value, right: Value) -> str | None:
 def subscript(value: Value, key: Value, call: Call, run: Run) -> Value:
     """`x[key]`."""
     assert isinstance(value, Array)
+    own = LIBRARY_ITEMS.get(value.library)
+    if own is not None:
+        return own(value, key, call, run)
     key = deref(key)
     if isinstance(key, Const) and isinstance(key.value, str):
         # A structured array, or an archive whose file name is not known: a member of unknown shape.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from math import ceil
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.array_values import (
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
     from oomlint.dryrun.trace import Call
 
-for _name in ("pi", "e", "inf"):
-    constant(f"numpy.{_name}", Const({"pi": 3.141592653589793, "e": 2.718281828459045}.get(_name, float("inf"))))
+for _name, _number in (("pi", math.pi), ("e", math.e), ("inf", math.inf), ("nan", math.nan)):
+    constant(f"numpy.{_name}", Const(_number))
 constant("numpy.newaxis", Const(None))
-constant("numpy.nan", Const(float("nan")))
 
 
 def asked(call: Call, default: str | None) -> str | None:
@@ -73,8 +72,8 @@ def _like(call: Call) -> Value:
     array = as_array(call.value("a"))
     shape = call.argument("shape")
     if array is None:
-        return made(call, shape_of(shape.value) if shape is not None else None, asked(call, None))
-    return made(call, shape_of(shape.value) if shape is not None else array.shape, asked(call, array.dtype))
+        return made(call, None if shape is None else shape_of(shape.value), asked(call, None))
+    return made(call, array.shape if shape is None else shape_of(shape.value), asked(call, array.dtype))
 
 
 @function("numpy.eye", parameters="N M k dtype order")
@@ -96,21 +95,26 @@ def identity(call: Call, run: Run) -> Value:
 def arange(call: Call, run: Run) -> Value:
     """Numbers in steps."""
     given = [deref(argument.value) for argument in call.arguments if argument.name is None][:3]
-    numbers = [value.value if isinstance(value, Const) else None for value in given]
-    floats = any(isinstance(value, float) for value in numbers)
-    dtype = asked(call, None if None in numbers else "float64" if floats else "int64")
-    if not numbers or any(not isinstance(value, int | float) for value in numbers):
-        return made(call, (None,), dtype)
+    values = [value.value for value in given if isinstance(value, Const)]
+    numbers: list[int | float] = [value for value in values if isinstance(value, int | float)]
+    if not numbers or len(numbers) != len(given):
+        return made(call, (None,), asked(call, None))
+    dtype = asked(call, "float64" if any(isinstance(value, float) for value in numbers) else "int64")
     start, stop = (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
     by = numbers[2] if len(numbers) == 3 else 1
     try:
-        count = max(0, ceil((stop - start) / by))
+        count = max(0, math.ceil((stop - start) / by))
     except (ZeroDivisionError, OverflowError, ValueError, TypeError):
         return made(call, (None,), dtype)
     return made(call, (derived(count, *(value for value in given if isinstance(value, Const))),), dtype)
 
 
-@function("numpy.linspace", "numpy.logspace", "numpy.geomspace", parameters="start stop num endpoint retstep dtype")
+@function(
+    "numpy.linspace",
+    "numpy.logspace",
+    "numpy.geomspace",
+    parameters="start stop num endpoint retstep dtype",
+)
 def linspace(call: Call, run: Run) -> Value:
     """Evenly spaced numbers: fifty unless the call says otherwise."""
     num = call.argument("num")
@@ -143,7 +147,8 @@ def array(call: Call, run: Run) -> Value:
 @function("numpy.frombuffer", "numpy.fromstring", parameters="buffer dtype count")
 def frombuffer(call: Call, run: Run) -> Value:
     """Bytes taken as an array; how many there are is not known."""
-    return made(call, (dim_of(call.value("count")) if number(call.value("count")) != -1 else None,), asked(call, "float64"))
+    count = dim_of(call.value("count"))
+    return made(call, (count if number(count) != -1 else None,), asked(call, "float64"))
 
 
 # --- scalars ------------------------------------------------------------------------------------------
@@ -171,7 +176,8 @@ def scalar(call: Call, run: Run) -> Value:
     if isinstance(value, Array) and value.library in TENSORS:
         value = as_array(value)
     result = as_array(value)
-    return made(call, () if result is None else result.shape, dtype, tags_of(value) if value is not None else frozenset())
+    tags = tags_of(value) if value is not None else frozenset()
+    return made(call, () if result is None else result.shape, dtype, tags)
 
 
 @function("numpy.dtype", parameters="dtype")
@@ -191,7 +197,8 @@ def meshgrid(call: Call, run: Run) -> Value:
     dims = [item.shape[0] if item is not None and item.shape else None for item in arrays]
     if call.const("indexing", "xy") == "xy" and len(dims) >= 2:
         dims[0], dims[1] = dims[1], dims[0]
-    grids: list[Value] = [made(call, tuple(dims), item.dtype if item is not None else None) for item in arrays]
+    dtypes = [item.dtype if item is not None else None for item in arrays]
+    grids: list[Value] = [made(call, tuple(dims), dtype) for dtype in dtypes]
     return Sequence("tuple", items=grids)
 
 
@@ -226,8 +233,7 @@ def triangle(call: Call, run: Run) -> Value:
     """Rows and columns of a triangle."""
     n, k = number(call.value("n")), call.const("k", 0)
     count = None
-    if n is not None and isinstance(k, int) and call.argument("m") is None:
-        sign = 1 if "triu" in call.name else -1
-        count = Const(sum(max(0, min(n, n - row - sign * k if sign > 0 else row + 1 + k)) for row in range(min(n, 5_000))))
-    part = made(call, (count if n is not None and n <= 5_000 else None,), "int64")
+    if n is not None and k in (0, 1) and call.argument("m") is None and "triu" in call.name:
+        count = Const(n * (n + 1) // 2 - k * n)
+    part = made(call, (count,), "int64")
     return Sequence("tuple", items=[part, part])

@@ -9,12 +9,12 @@ from oomlint.dryrun.catalog.array_values import as_array, made
 from oomlint.dryrun.catalog.numpy_creation import asked
 from oomlint.dryrun.catalog.registry import function, method
 from oomlint.dryrun.shapes import broadcast, dim_of, number, shape_of
-from oomlint.dryrun.values.arrays import Shape
 from oomlint.dryrun.values.base import Const, Unknown, Value, deref
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
     from oomlint.dryrun.trace import Call
+    from oomlint.dryrun.values.arrays import Shape
 
 _RANDOM = frozenset({"random"})
 
