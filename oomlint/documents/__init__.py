@@ -1,1 +1,1 @@
-"""Documents: what is read from disk, and written back byte for byte outside an edit."""
+"""What is checked, as bytes and as text: decoding, lines, edits of the text, writing back."""

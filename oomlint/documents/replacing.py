@@ -1,0 +1,56 @@
+"""Replace a file's content in one step, so that a crash leaves the old file or the new one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+
+class ChangedMeanwhile(Exception):
+    """The file no longer holds what was read."""
+
+
+def replace_file(target: Path, expected: bytes, content: bytes) -> None:
+    """Put `content` in the file `target` (no symlink), if it still holds `expected`.
+
+    Mode and owner stay. Where a new file could not have the same owner, or the folder takes no
+    new file, the old one is written in place.
+    """
+    if target.read_bytes() != expected:
+        raise ChangedMeanwhile
+    if not os.access(target, os.W_OK):
+        # Renaming over a read-only file would work; but somebody said hands off.
+        raise PermissionError(errno.EACCES, "the file is read-only", str(target))
+    before = target.stat()
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent)
+    except PermissionError:
+        target.write_bytes(content)
+        return
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as new:
+            new.write(content)
+            new.flush()
+            os.fsync(new.fileno())
+        if _take_over(temporary, before):
+            temporary.replace(target)
+        else:
+            target.write_bytes(content)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _take_over(temporary: Path, before: os.stat_result) -> bool:
+    now = temporary.stat()
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        try:
+            os.chown(temporary, before.st_uid, before.st_gid)
+        except (OSError, AttributeError):
+            return False
+    # after chown, which clears the set-user-id bits
+    temporary.chmod(stat.S_IMODE(before.st_mode))
+    return True
