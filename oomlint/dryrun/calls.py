@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -57,7 +58,7 @@ def evaluate_call(run: Run, node: cst.Call) -> Value:
     return apply(run, function, arguments, run.place(node), targets, path)
 
 
-def evaluate_arguments(run: Run, nodes: tuple[cst.Arg, ...] | list[cst.Arg]) -> Arguments:
+def evaluate_arguments(run: Run, nodes: Iterable[cst.Arg]) -> Arguments:
     """The arguments of a call; `*` and `**` of known content are spread out."""
     arguments: list[Argument] = []
     for arg in nodes:
@@ -112,7 +113,7 @@ def apply(
             tags = frozenset().union(function.tags, *(tags_of(item.value) for item in arguments))
             call = Call("unresolved", place, run.context, None, arguments, result=Unknown(tags=tags), path=function.name)
             call.statement, call.targets = run.statement, targets
-            return run.record(call).result
+            return run.trace.made(run.record(call)).result
         case Const() | Sequence() | Mapping() | Namespace() | ProjectModule() | Super():
             return Unknown()
         case _:
@@ -126,12 +127,12 @@ def library_call(run: Run, call: Call, targets: tuple[str, ...]) -> Value:
     call.statement, call.targets = run.statement, targets
     if not call.name.startswith("builtins."):
         run.record(call)
-    handler = run.catalog.function(call.name)
+    handler = run.catalog.on(call) or run.catalog.function(call.name)
     if handler is not None:
         call.result = handler(call, run)
     else:
         call.result = Unknown(tags=frozenset().union(*(tags_of(item.value) for item in call.arguments)))
-    return call.result
+    return run.trace.made(call).result
 
 
 def method_call(
@@ -152,7 +153,7 @@ def method_call(
         run.record(call)
     if handler is not None:
         call.result = handler(call, run)
-    return call.result
+    return run.trace.made(call).result
 
 
 def unknown_method(
@@ -247,7 +248,7 @@ def bind_parameters(run: Run, function: Function, arguments: Arguments, known: b
         spread = Sequence("tuple") if starred or not known else Sequence("tuple", items=rest)
         values[parameters.star_arg.name.value] = spread
     if parameters.star_kwarg is not None:
-        entries = {name: argument.value for name, argument in keywords.items() if name is not None}
+        entries = {name: argument.value for name, argument in keywords.items()}
         values[parameters.star_kwarg.name.value] = Mapping(entries, known and not extra)
     return values
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
 
 CONSTANTS = {"True": Const(True), "False": Const(False), "None": NONE}
-BUILTINS = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+BUILTINS = frozenset(dir(builtins))
 
 
 def evaluate(run: Run, node: cst.CSTNode) -> Value:
@@ -41,7 +43,7 @@ def lookup(run: Run, name: str) -> Value:
         if scope.kind != "class" or first:
             value = run.state.get((scope, name))
             if value is not None:
-                return value
+                return imports.resolve(run, value)
         first = False
         scope = scope.parent
     module = run.scope.module or run.scope
@@ -106,6 +108,8 @@ def _formatted(run: Run, node: cst.FormattedString) -> Value:
     for part in node.parts:
         if isinstance(part, cst.FormattedStringText):
             pieces.append(part.value)
+            continue
+        if not isinstance(part, cst.FormattedStringExpression):
             continue
         value = evaluate(run, part.expression)
         plain = part.format_spec is None and part.conversion is None and part.equal is None
@@ -214,7 +218,7 @@ def _unary(run: Run, node: cst.UnaryOperation) -> Value:
         return Unknown(type="bool", tags=tags_of(value))
     if isinstance(value, Const):
         try:
-            return Const(getattr(operators.operator, name)(value.value), value.trail, value.soft)
+            return Const(getattr(operator, name)(value.value), value.trail, value.soft)
         except Exception:
             return Unknown()
     if type(value) in run.catalog.operators:

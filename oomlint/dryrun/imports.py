@@ -1,7 +1,12 @@
-"""Import statements: libraries become canonical names, the project's own modules are run."""
+"""Import statements: libraries become canonical names, the project's own modules are run.
+
+A module of the project is found, parsed and run only when a name from it is used: a script pays for what it
+reaches into, not for everything that its imports import.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -15,6 +20,47 @@ from oomlint.dryrun.values.program import Library, ProjectModule
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
     from oomlint.syntax.source import Source
+
+
+# Never looked for in the project, even where the project is a copy of the library.
+LIBRARIES = frozenset("tensorflow keras tf_keras keras_core numpy pandas tensorflow_datasets torch jax sklearn".split())
+
+
+@dataclass(slots=True, eq=False)
+class Deferred(Value):
+    """A name imported from what may be a module of the project, not looked up yet."""
+
+    source: Source
+    package: str
+    level: int
+    name: str | None = None  # None: the module itself
+    value: Value | None = None
+
+
+def resolve(run: Run, value: Value) -> Value:
+    """The value of a binding; an import that was put off is done now."""
+    if not isinstance(value, Deferred):
+        return value
+    if value.value is None:
+        value.value = Unknown()  # what an import cycle sees
+        before, run.source = run.source, value.source
+        try:
+            if value.name is None:
+                value.value = module(run, value.package, value.level)
+            else:
+                source = module(run, value.package, value.level) if value.package or value.level else Unknown()
+                value.value = member(run, source, value.package, value.level, value.name)
+        finally:
+            run.source = before
+    return value.value
+
+
+def defer(run: Run, package: str, level: int, name: str | None = None) -> Value:
+    """The value of an import: at once for libraries, on first use for what may be the project's own."""
+    if run.resolver is None or (level == 0 and package.partition(".")[0] in LIBRARIES):
+        source: Value = Library(canonical(package), package) if level == 0 and package else Unknown()
+        return source if name is None else member(run, source, package, level, name)
+    return Deferred(run.source, package, level, name)
 
 
 def dotted(node: cst.CSTNode | None) -> str:
@@ -35,13 +81,10 @@ def execute_import(run: Run, node: cst.Import) -> None:
         name = dotted(alias.name)
         note_library(run, name, node)
         if alias.asname is not None:
-            bind(run, dotted(alias.asname.name), module(run, name, 0))
+            bind(run, dotted(alias.asname.name), defer(run, name, 0))
         else:
             root = name.partition(".")[0]
-            value = module(run, root, 0)
-            if name != root:
-                module(run, name, 0)
-            bind(run, root, value)
+            bind(run, root, defer(run, root, 0))
 
 
 def execute_from(run: Run, node: cst.ImportFrom) -> None:
@@ -50,8 +93,8 @@ def execute_from(run: Run, node: cst.ImportFrom) -> None:
     level = len(node.relative)
     if level == 0:
         note_library(run, package, node)
-    source = module(run, package, level) if package or level else Unknown()
     if isinstance(node.names, cst.ImportStar):
+        source = resolve(run, defer(run, package, level))
         if isinstance(source, ProjectModule):
             for layer in run.state.layers:
                 for (scope, name), value in list(layer.items()):
@@ -64,7 +107,7 @@ def execute_from(run: Run, node: cst.ImportFrom) -> None:
     for alias in node.names:
         name = dotted(alias.name)
         bound = dotted(alias.asname.name) if alias.asname is not None else name
-        bind(run, bound, member(run, source, package, level, name))
+        bind(run, bound, defer(run, package, level, name))
 
 
 def member(run: Run, source: Value, package: str, level: int, name: str) -> Value:
@@ -72,15 +115,29 @@ def member(run: Run, source: Value, package: str, level: int, name: str) -> Valu
     if isinstance(source, ProjectModule):
         value = run.state.get((source.scope, name))
         if value is not None:
-            return value
+            return resolve(run, value)
         below = module(run, f"{package}.{name}" if package else name, level)
         return below if isinstance(below, ProjectModule) else star_member(run, source.scope, name) or Unknown()
     if isinstance(source, Library):
+        if run.resolver is None or package.partition(".")[0] in LIBRARIES:
+            return library_member(run, source, name)
         below = module(run, f"{package}.{name}", 0)
         return below if isinstance(below, ProjectModule) else library_member(run, source, name)
     if level:  # from . import sibling: the package itself is no module of its own
         return module(run, f"{package}.{name}" if package else name, level)
     return Unknown()
+
+
+def module_member(run: Run, owner: ProjectModule, name: str) -> Value:
+    """`module.name` of a module of the project: a name it binds, or a module of the package it is."""
+    value = run.state.get((owner.scope, name))
+    if value is not None:
+        return resolve(run, value)
+    starred = star_member(run, owner.scope, name)
+    if starred is not None or run.resolver is None:
+        return starred or Unknown()
+    below = run.resolver.resolve(owner.document, name, 1)
+    return project_module(run, below) if below is not None else Unknown()
 
 
 def library_member(run: Run, library: Library, name: str) -> Value:
@@ -117,7 +174,8 @@ def note_library(run: Run, name: str, node: cst.CSTNode) -> None:
 
 def module(run: Run, name: str, level: int) -> Value:
     """A module by name: one of the project's, run on first import, or a library."""
-    source = run.resolver.resolve(run.source.document, name, level) if run.resolver is not None else None
+    look = run.resolver is not None and not (level == 0 and name.partition(".")[0] in LIBRARIES)
+    source = run.resolver.resolve(run.source.document, name, level) if look and run.resolver is not None else None
     if source is None:
         return Library(canonical(name), name) if level == 0 and name else Unknown()
     return project_module(run, source)
@@ -130,10 +188,7 @@ def project_module(run: Run, source: Source) -> ProjectModule:
         return known
     scope = Scope("module")
     scope.module = scope
-    value = run.modules[id(source)] = ProjectModule(scope)
-    run.module_sources[id(source)] = source
-    if source is run.source and not run.modules:
-        return value
+    value = run.modules[id(source)] = ProjectModule(scope, source.document)
     context, targets, layers = run.context, run.targets, run.state.layers
     run.state.layers = layers[:1]  # module state is global, whichever branch imported it first
     try:

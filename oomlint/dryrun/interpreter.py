@@ -55,7 +55,6 @@ class Run:
         self.functions: list[Function] = []  # in order of definition, entered or not
         self.classes: list[Class] = []
         self.modules: dict[int, ProjectModule] = {}
-        self.module_sources: dict[int, Source] = {}
         self.loop_facts: dict[int, loops.BodyFacts] = {}
         self.fuel = FUEL_FLOOR
 
@@ -114,10 +113,8 @@ class Run:
         value = deref(value)
         if isinstance(value, Unknown):
             root, seen = value, 0
-            while root.made_by is not None and isinstance(root.made_by.receiver, Unknown) and seen < 64:
+            while root.made_by is not None and root.role is None and seen < 64:
                 root, seen = root.made_by.receiver, seen + 1
-                if root.role is not None:
-                    break
             self.infer(root, role)
         return deref(value)
 
@@ -128,9 +125,14 @@ class Run:
 
     # --- running -------------------------------------------------------------------------------
 
+    def burn(self) -> None:
+        """Count one statement, round or call."""
+        self.fuel -= 1
+        self.trace.steps += 1
+
     def spend(self) -> bool:
         """Use one unit of fuel; false when there is none left."""
-        self.fuel -= 1
+        self.burn()
         if self.fuel <= 0:
             self.trace.exhausted = True
             return False
@@ -159,22 +161,24 @@ class Run:
 
     def enter_uncalled(self) -> None:
         """Enter every function and method of the checked document that nobody called, with unknown arguments."""
+        self.fuel = max(self.fuel, 0) + FUEL_PER_STATEMENT * count(self.source.module)
         position = 0
         while position < len(self.functions):
             function = self.functions[position]
             position += 1
-            if function.entered or function.source is not self.source or isinstance(function.node, cst.Lambda):
+            if function.source is not self.source or isinstance(function.node, cst.Lambda):
                 continue
-            self.fuel = max(self.fuel, FUEL_FLOOR)
-            arguments: tuple[Argument, ...] = ()
-            if function.owner is not None and "staticmethod" not in function.flags:
-                receiver: Value = function.owner
-                if "classmethod" not in function.flags:
-                    receiver = self.instance_of(function.owner)
-                    if function.entered:  # making the instance entered it
-                        continue
-                arguments = (Argument(receiver, self.place(function.node)),)
+            arguments = () if function.entered else self.receiver_of(function)
+            if function.entered:  # making the object that it is a method of may have entered it
+                continue
             calls.enter(self, function, arguments, self.place(function.node), called=False)
+
+    def receiver_of(self, function: Function) -> tuple[Argument, ...]:
+        """The first argument of a method that nobody calls: an object of its class, or the class."""
+        if function.owner is None or "staticmethod" in function.flags:
+            return ()
+        receiver = function.owner if "classmethod" in function.flags else self.instance_of(function.owner)
+        return (Argument(receiver, self.place(function.node)),)
 
     def instance_of(self, cls: Class) -> Instance:
         """The last object the program made of a class, or one made with unknown arguments."""
@@ -234,6 +238,7 @@ def dry_run(source: Source, resolver: ModuleResolver | None = None) -> Trace:
     """
     run = Run(source, resolver)
     main = "__main__" if module_name(source) != "__init__" else "package"
+    run.modules[id(source)] = ProjectModule(run.scope, source.document)
     run.run_module(source, run.scope, main)
     run.enter_uncalled()
     run.trace.seal()

@@ -68,7 +68,7 @@ def execute_for(run: Run, node: cst.For) -> Flow:
     if unroll and inner.items is not None:
         with run.inside(run.context.inside(loop)):
             for item in inner.items:
-                run.fuel -= 1
+                run.burn()
                 run.assign(node.target, item, node.iter)
                 flow = run.execute_suite(node.body)
                 if flow is Flow.LEAVE or flow is Flow.RAISE:
@@ -244,7 +244,7 @@ def infer_iterated(run: Run, value: Value) -> Value:
 
 def comprehension(run: Run, node: Any) -> Value:
     """A list or set comprehension or generator expression."""
-    kind = {cst.ListComp: "list", cst.SetComp: "set"}.get(type(node), "generator")
+    kind = "list" if isinstance(node, cst.ListComp) else "set" if isinstance(node, cst.SetComp) else "generator"
     results: list[Value] = []
     exact, count = _comp_for(run, node.for_in, lambda: results.append(run.evaluate(node.elt)), node)
     if exact:
@@ -284,7 +284,7 @@ def _comp_for(run: Run, clause: cst.CompFor, leaf: Callable[[], object], node: c
     try:
         rounds = inner.items if unroll and inner.items is not None else [_representative(inner, value, clause)]
         for item in rounds:
-            run.fuel -= 1
+            run.burn()
             run.assign(clause.target, item, clause.iter)
             for test in clause.ifs:
                 condition = run.evaluate(test.test)

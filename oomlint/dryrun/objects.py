@@ -8,7 +8,7 @@ import libcst as cst
 
 from oomlint.dryrun import imports
 from oomlint.dryrun.state import Scope
-from oomlint.dryrun.trace import Argument, Call
+from oomlint.dryrun.trace import Argument, Branch, Call, Context, Loop
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import (
     NONE,
@@ -67,8 +67,7 @@ def get_attribute(run: Run, value: Value, name: str, place: Place) -> Value:
                 return Method(value, name) if _looks_called(run, place) else known
             return known
         case ProjectModule():
-            bound = run.state.get((value.scope, name))
-            return bound if bound is not None else imports.star_member(run, value.scope, name) or Unknown()
+            return imports.module_member(run, value, name)
         case Class():
             found = class_attribute(run, value, name)
             return found if found is not None else Unknown()
@@ -232,10 +231,12 @@ def _sequence_item(value: Sequence, index: Value) -> Value:
             return value.items[index.value] if inside else Unknown()
         return value.any
     if isinstance(index, Slice):
-        bounds = [part.value if isinstance(part, Const) else ... for part in (index.start, index.stop, index.step)]
+        parts = (index.start, index.stop, index.step)
+        bounds: list[Any] = [part.value if isinstance(part, Const) else ... for part in parts]
         if value.items is not None and ... not in bounds:
+            start, stop, step = bounds
             try:
-                return Sequence(value.kind, items=value.items[slice(*bounds)], tags=value.tags)
+                return Sequence(value.kind, items=value.items[slice(start, stop, step)], tags=value.tags)
             except (TypeError, ValueError):
                 return Unknown()
         return Sequence(value.kind, element=value.any, count=_slice_count(value, bounds), tags=value.tags)
@@ -298,6 +299,15 @@ def set_item(run: Run, owner: Value, index: Value, value: Value, node: cst.CSTNo
         run.record(call)
 
 
+def delete_item(owner: Value) -> None:
+    """`del owner[...]`: what is left is not followed item by item."""
+    owner = deref(owner)
+    if isinstance(owner, Sequence) and owner.items:
+        owner.summarise(None)
+    elif isinstance(owner, Mapping):
+        owner.complete = False
+
+
 def extend(run: Run, target: Sequence, other: Value) -> None:
     """`target += other` on a list."""
     inner = run.iterate(other)
@@ -328,18 +338,17 @@ def append(run: Run, target: Sequence, item: Value, times: Const | None = Const(
 
 def _rounds_since(run: Run, target: Sequence) -> list[Const | None] | None:
     """Trip counts of the loops entered since a list was made; None when a branch may skip the append."""
-    from oomlint.dryrun.trace import Branch, Loop  # noqa: PLC0415 - only needed here
-
     made = target.context
     depth = made.depth if made is not None else 0
     trips: list[Const | None] = []
-    context, conditional = run.context, False
-    while context is not None and context.depth > depth and context.frame is not None:
+    context: Context | None = run.context
+    conditional = False
+    while context is not None and context.depth > depth:
         if isinstance(context.frame, Loop) and not context.frame.unrolled:
             trips.append(context.frame.trip)
         elif isinstance(context.frame, Branch):
             conditional = True
-        context = context.parent  # type: ignore[assignment]
+        context = context.parent
     return None if conditional and trips else trips
 
 

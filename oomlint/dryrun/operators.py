@@ -84,7 +84,7 @@ def binary(run: Run, name: str, left: Value, right: Value, node: cst.CSTNode, pa
             )
             run.record(call)
             call.result = handler(call, run)
-            return call.result
+            return run.trace.made(call).result
     if isinstance(left, Mapping) and isinstance(right, Mapping) and name == "or_":
         return Mapping({**left.entries, **right.entries}, left.complete and right.complete)
     kind = "str" if name == "mod" and _text(left) else None
@@ -94,7 +94,12 @@ def binary(run: Run, name: str, left: Value, right: Value, node: cst.CSTNode, pa
         kinds = {_type(left), _type(right)}
         if kinds == {"int"} and name != "truediv":
             kind = "int"
-    return Unknown(type=kind, tags=tags_of(left) | tags_of(right))
+    result = Unknown(type=kind, tags=tags_of(left) | tags_of(right))
+    operands = (Argument(left, run.place(node), path=paths[0]), Argument(right, run.place(node), path=paths[1]))
+    result.operation = Call(
+        f"operator.{name}", run.place(node), run.context, left, operands, (), result, statement=run.statement
+    )
+    return result
 
 
 def _text(value: Value) -> bool:

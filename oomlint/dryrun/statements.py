@@ -42,7 +42,7 @@ def execute(run: Run, node: cst.CSTNode, statement: cst.CSTNode) -> Flow:
     handler = DISPATCH.get(type(node))
     if handler is None:
         return Flow.ON
-    run.fuel -= 1
+    run.burn()
     run.statement = run.place(statement)
     return handler(run, node) or Flow.ON
 
@@ -144,6 +144,8 @@ def _delete(run: Run, node: cst.Del) -> None:
     targets = node.target.elements if isinstance(node.target, cst.Tuple) else [node.target]
     for target in targets:
         inner = target.value if isinstance(target, cst.Element) else target
+        if isinstance(inner, cst.Subscript):
+            objects.delete_item(run.evaluate(inner.value))
         run.trace.add(Assign(imports.dotted(inner), NONE, run.place(inner), run.context, augmented="del"))
 
 
@@ -225,7 +227,8 @@ def _if(run: Run, node: cst.If) -> Flow:
 
 
 def _try(run: Run, node: cst.Try | cst.TryStar) -> Flow:
-    facts = tuple(_handler_facts(run, handler) for handler in node.handlers)
+    handlers: list[Any] = list(node.handlers)
+    facts = tuple(_handler_facts(run, handler) for handler in handlers)
     attempt = Try(run.place(node), facts)
     ways = Ways(run)
     run.state.push()
@@ -237,9 +240,9 @@ def _try(run: Run, node: cst.Try | cst.TryStar) -> Flow:
         flow = ways.take(lambda: execute_suite(run, node.orelse.body))  # type: ignore[union-attr]
     else:
         ways.flows.append(flow)
-        if flow is not Flow.RAISE:
+        if flow in (Flow.ON, Flow.BREAK):
             ways.on.append(dict(body))
-    for handler, fact in zip(node.handlers, facts, strict=True):
+    for handler, fact in zip(handlers, facts, strict=True):
         with run.inside(run.context.inside(Handler(run.place(handler), fact, attempt))):
             if handler.name is not None:
                 assign(run, handler.name.name, Unknown(type="exception"), handler)

@@ -250,7 +250,6 @@ class Assign:
     index: int = 0
     augmented: str = ""  # the operator of an augmented assignment
     target: Value | None = None  # the object whose attribute is written
-    reads: frozenset[str] = frozenset()  # dotted names that are operands of the assigned call
 
 
 @dataclass(slots=True, eq=False)
@@ -276,12 +275,29 @@ class Trace:
         self.imports: list[tuple[str, Place]] = []  # modules imported, in order, with the statement
         self.guarded_main = False  # has `if __name__ == "__main__":`
         self.exhausted = False  # the dry run stopped at its bound; later calls were not entered
+        self.steps = 0  # statements, rounds and calls taken: the run's cost, for tests of its growth
         self._by_name: dict[str, list[Call]] | None = None
+        self._makers: dict[int, Call] = {}
 
     def add(self, event: Event, index: int | None = None) -> None:
         """Record an event (a replayed one at the place where it would have stood)."""
         event.index = len(self.events) if index is None else index
         self.events.append(event)
+
+    def made(self, call: Call) -> Call:
+        """Remember which call gave its result; the first one counts, where handlers pass a value through."""
+        self._makers.setdefault(id(call.result), call)
+        return call
+
+    def maker(self, value: Value) -> Call | None:
+        """The call or operator that gave a value, if one did."""
+        value = deref(value)
+        if isinstance(value, Unknown):
+            if value.operation is not None:
+                return value.operation
+            if value.made_by is not None:
+                return value.made_by.call
+        return self._makers.get(id(value))
 
     def seal(self) -> None:
         """Sort replayed events into their places; called once when the run has ended."""

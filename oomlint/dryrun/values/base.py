@@ -72,6 +72,7 @@ class Unknown(Value):
     pending: list[Pending] = field(default_factory=list)
     made_by: Pending | None = None
     role: Value | None = None
+    operation: Call | None = None  # the operator that gave it (not in the trace)
 
     def __repr__(self) -> str:
         facts = [self.type or "", self.name or "", *sorted(self.tags)]
@@ -215,7 +216,9 @@ def join(left: Value, right: Value) -> Value:
     if isinstance(right, Unknown):
         if isinstance(left, Const | Unknown):
             kind = left.type if isinstance(left, Unknown) else type(left.value).__name__
-            return Unknown(type=kind if kind == right.type else None, tags=tags_of(left) | right.tags)
+            joined = Unknown(type=kind if kind == right.type else None, tags=tags_of(left) | right.tags)
+            joined.operation = getattr(left, "operation", None) or right.operation  # it holds on one of the ways
+            return joined
         return left
     if isinstance(left, Const) and left.value is None:
         return right
@@ -261,7 +264,9 @@ def _fieldwise(left: Any, right: Any) -> Value:
         one, two = getattr(left, item.name), getattr(right, item.name)
         if one is two:
             continue
-        if isinstance(one, Value) and isinstance(two, Value):
+        if item.name == "tags":
+            changes[item.name] = one | two
+        elif isinstance(one, Value) and isinstance(two, Value):
             changes[item.name] = join(one, two)
         elif one != two:
             if item.default is not None and not isinstance(item.default, str | bool | frozenset | tuple):

@@ -10,6 +10,7 @@ import libcst as cst
 from oomlint.dryrun.values.base import Value
 
 if TYPE_CHECKING:
+    from oomlint.documents.python_file import Document
     from oomlint.dryrun.state import Scope
     from oomlint.syntax.place import Place
     from oomlint.syntax.source import Source
@@ -95,9 +96,10 @@ class Instance(Value):
 
 @dataclass(slots=True, eq=False)
 class ProjectModule(Value):
-    """A module of the checked project."""
+    """A module of the checked project. `document` tells a package where its submodules are."""
 
     scope: Scope
+    document: Document
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,20 +107,31 @@ class Tape(Value):
     context: Context | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A division that gradients, or the loss they come from, went through: by what, and the call or operator."""
+
+    by: Value
+    call: Call
+    of_loss: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Gradients(Value):
     """Gradients, one or a list of them, and what has been done to them since the tape.
 
-    `divisors` are the values they (or the loss before) were divided by, as (value, call). `summed` once
-    they were added to something kept from an earlier step; `reset` is not tracked here.
+    `loss` says how their loss was computed. `summed` once they were added to something kept from an earlier
+    step; `mixed` once anything else came in (other gradients, an unknown addend, their own norm).
     """
 
     api: ClassVar[str] = "gradients"
     tape: Tape | None = None
     made_by: Call | None = None
-    divisors: tuple[tuple[Value, Any], ...] = ()
+    loss: Loss | None = None
+    divisions: tuple[Division, ...] = ()
+    factors: tuple[Value, ...] = ()
     summed: bool = False
-    single: bool = False
+    mixed: bool = False
     tags: frozenset[str] = frozenset()
 
     def joined(self, other: Gradients) -> Gradients:
@@ -128,11 +139,27 @@ class Gradients(Value):
         return Gradients(
             tape=self.tape or other.tape,
             made_by=self.made_by or other.made_by,
-            divisors=tuple(item for item in self.divisors if item in other.divisors),
+            loss=self.loss or other.loss,
+            divisions=tuple(item for item in self.divisions if item in other.divisions),
+            factors=self.factors + other.factors,
             summed=self.summed or other.summed,
-            single=self.single and other.single,
+            mixed=self.mixed or other.mixed or self.made_by is not other.made_by,
             tags=self.tags | other.tags,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """How the target of a tape's gradient was computed, read backwards from it.
+
+    `reduction` is mean, sum, or empty where it is not known. `terms` counts the losses added up (None: as many
+    as a loop had rounds, or unknown). `divisions` and `factors` are in the order met.
+    """
+
+    divisions: tuple[Division, ...] = ()
+    factors: tuple[Value, ...] = ()
+    reduction: str = ""
+    terms: int | None = 1
 
 
 def unknown(*tags: str) -> Unknown:

@@ -1,0 +1,81 @@
+"""Modules of the project: found by the resolver, run when a name from them is used, cycles cut."""
+
+from __future__ import annotations
+
+from oomlint.documents.python_file import Document, document_from_text
+from oomlint.dryrun import dry_run
+from oomlint.dryrun.trace import Call
+from oomlint.dryrun.values.base import Const, deref
+from oomlint.syntax.parse import parse
+from oomlint.syntax.source import Source
+
+
+class Project:
+    """A project in memory: file name to text. Notes which modules were asked to be parsed."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.sources = {name: parse(document_from_text(text, name)) for name, text in files.items()}
+        self.opened: list[str] = []
+
+    def resolve(self, importer: Document, module: str, level: int) -> Source | None:
+        base = str(importer.filename).split("/")[:-1]
+        if level > 1:
+            base = base[: -(level - 1)]
+        parts = [*(base if level else []), *(part for part in module.split(".") if part)]
+        for name in ("/".join(parts) + ".py", "/".join([*parts, "__init__.py"])):
+            if name in self.sources:
+                self.opened.append(name)
+                return self.sources[name]
+        return None
+
+    def probe(self, main: str) -> list[object]:
+        trace = dry_run(self.sources[main], self)
+        found = [call for call in trace.all_calls() if isinstance(call, Call) and call.path == "probe"]
+        values = [deref(call.arguments[0].value) for call in found]
+        return [value.value if isinstance(value, Const) else None for value in values]
+
+
+def test_functions_and_constants_of_other_modules() -> None:
+    project = Project(
+        {
+            "train.py": "import config\nfrom helpers.data import size, SCALE as S\nfrom helpers import more\n"
+            "probe(size(config.BATCH) * S)\nprobe(more.three())\nimport helpers.more\nprobe(helpers.more.three())\n",
+            "config.py": "BATCH = 32\n",
+            "helpers/__init__.py": "",
+            "helpers/data.py": "from . import more\nSCALE = 10\ndef size(n):\n    return n * more.three()\n",
+            "helpers/more.py": "from .data import SCALE\ndef three():\n    return 3\n",
+        }
+    )
+    assert project.probe("train.py") == [960, 3, 3]
+
+
+def test_modules_are_not_opened_until_a_name_is_used() -> None:
+    project = Project({"train.py": "from used import a\nimport unused\nfrom unused import b\nprobe(a)\n", "used.py": "a = 1\nimport unused\n", "unused.py": "b = 2\n"})
+    assert project.probe("train.py") == [1]
+    assert set(project.opened) == {"used.py"}
+
+
+def test_libraries_are_never_taken_from_the_project() -> None:
+    project = Project({"train.py": "import numpy as np\nprobe(np.pi2)\n", "numpy.py": "pi2 = 6\n"})
+    assert project.probe("train.py") == [None]
+    assert project.opened == []
+
+
+def test_cycles_end() -> None:
+    project = Project({"a.py": "from b import y\nx = 1\nprobe(y)\n", "b.py": "from a import x\ny = 2\nz = x\n"})
+    assert project.probe("a.py") == [2]
+
+
+def test_star_import_of_the_project() -> None:
+    project = Project({"train.py": "from config import *\nprobe(BATCH)\n", "config.py": "BATCH = 8\n_hidden = 1\n"})
+    assert project.probe("train.py") == [8]
+
+
+def test_class_from_another_module() -> None:
+    project = Project(
+        {
+            "train.py": "from model import Net\nclass Big(Net):\n    width = 9\nprobe(Big(2).area())\n",
+            "model.py": "class Net:\n    width = 3\n    def __init__(self, d):\n        self.d = d\n    def area(self):\n        return self.d * self.width\n",
+        }
+    )
+    assert project.probe("train.py") == [18]
