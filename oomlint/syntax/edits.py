@@ -1,7 +1,7 @@
 """Edits in terms of nodes, so that a rule never counts characters.
 
-The engine resolves them to spans of the text (:mod:`oomlint.syntax.positions`); every byte
-outside the spans stays as it was.
+The engine resolves them to spans of the text (:mod:`oomlint.syntax.resolve`); every byte outside
+the spans stays as it was.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """Write `text` in place of an expression, argument or small statement."""
+    """Write `text` in place of an expression, argument or small statement.
+
+    Write a bare expression: parentheses are added where the context needs them.
+    """
 
     place: Place
     text: str
@@ -25,7 +28,10 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Wrap:
-    """Write `before` and `after` around an expression, which itself stays untouched."""
+    """Write `before` and `after` around an expression, which itself stays untouched.
+
+    Parentheses are added where the expression needs them inside, or the whole outside.
+    """
 
     place: Place
     before: str
@@ -34,7 +40,7 @@ class Wrap:
 
 @dataclass(frozen=True, slots=True)
 class AddArgument:
-    """Append an argument to a call (after its last one; before a trailing comma or comment is handled)."""
+    """Append an argument to a call. Fails where the call already has a keyword of that name."""
 
     place: Place  # the cst.Call
     text: str
@@ -50,20 +56,22 @@ class RemoveArgument:
 
 @dataclass(frozen=True, slots=True)
 class InsertBefore:
-    """Insert whole lines before a statement, at its indentation, after the comments above it stay above.
+    """Insert whole lines before a statement, at its indentation.
 
-    `lines` are written relative to the statement's own indentation, with four blanks (or the
-    file's own unit) for each deeper level; `blank` asks for an empty line after them.
+    They go above the comment lines that stand directly on the statement, because those describe it, but
+    below the comments at the top of the file. `lines` are written relative to the statement's own
+    indentation, with four blanks for each deeper level, which become the file's own unit; `blank` asks for
+    an empty line after them. The place may be any node inside the statement; an `elif` means its `if`.
     """
 
-    place: Place  # a statement of a block: cst.SimpleStatementLine or a compound statement
+    place: Place
     lines: tuple[str, ...]
     blank: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class InsertAfter:
-    """Insert whole lines after a statement, at its indentation."""
+    """Insert whole lines after a statement, at its indentation; `lines` as for :class:`InsertBefore`."""
 
     place: Place
     lines: tuple[str, ...]
@@ -71,14 +79,20 @@ class InsertAfter:
 
 @dataclass(frozen=True, slots=True)
 class RemoveStatement:
-    """Remove a whole statement with its line ends (and the comment at its end); `pass` is left in a block that would be empty."""
+    """Remove a whole statement, its line ends and the comment at its end; comments above it stay.
+
+    `pass` is left in a block that would be empty otherwise.
+    """
 
     place: Place
 
 
 @dataclass(frozen=True, slots=True)
 class MoveBefore:
-    """Move statement(s), which stand next to each other, before another statement, re-indented."""
+    """Move statements that stand next to each other before another statement, re-indented.
+
+    The comment lines directly above the first one go with it.
+    """
 
     place: Place  # the first statement moved
     last: Place  # the last statement moved (may be the same)
@@ -87,9 +101,9 @@ class MoveBefore:
 
 @dataclass(frozen=True, slots=True)
 class AddImport:
-    """Make sure that the file imports this (e.g. `import tensorflow as tf`): inserted after the other imports if it is missing."""
+    """Make sure that the file imports this (e.g. `import tensorflow as tf`), after the imports it has."""
 
-    place: Place  # any node of the document
+    place: Place  # what needs the import
     statement: str
 
 

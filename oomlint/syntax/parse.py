@@ -1,0 +1,62 @@
+"""The one LibCST parse of a document."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from oomlint.documents.python_file import Document
+from oomlint.syntax.gates import (
+    PARSES,
+    SyntaxFault,
+    has_candidate,
+    is_candidate,
+    names_keras,
+    parse_ast,
+)
+from oomlint.syntax.source import Source
+
+__all__ = [
+    "PARSES",
+    "SyntaxFault",
+    "has_candidate",
+    "is_candidate",
+    "names_keras",
+    "parse",
+    "parse_ast",
+]
+
+# The parser's own position is in its message ("error at 3:9: expected one of ..."); its attributes say 1:1.
+_POSITION = re.compile(r"error at (\d+):(\d+)")
+
+
+def parse(document: Document) -> Source:
+    """Parse a document. The tree may lack a form feed or a blank line of the text (LibCST drops some);
+
+    :mod:`oomlint.syntax.positions` maps back to the text as it is.
+    """
+    PARSES.libcst += 1
+    try:
+        return Source(document, cst.parse_module(document.text))
+    except cst.ParserSyntaxError as error:
+        raise _fault(document, error) from None
+    except RecursionError:
+        raise SyntaxFault("an expression or block is nested too deeply to be parsed", 1, 1) from None
+    except (ValueError, UnicodeError) as error:
+        raise SyntaxFault(str(error), 1, 1) from None
+
+
+def _fault(document: Document, error: cst.ParserSyntaxError) -> SyntaxFault:
+    try:
+        parse_ast(document)
+    except SyntaxFault as fault:  # says it better
+        return SyntaxFault(fault.message, fault.line, fault.column)
+    found = _POSITION.search(error.message)
+    line, column = (
+        (int(found[1]), int(found[2])) if found is not None else (error.editor_line, error.editor_column)
+    )
+    line = min(max(line, 1), document.lines.count)
+    return SyntaxFault(
+        "LibCST, which reads the code for oomlint, does not accept this line", line, max(column, 1)
+    )

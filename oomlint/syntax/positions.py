@@ -1,0 +1,219 @@
+"""Where the nodes that are reported stand in the text.
+
+LibCST's tree has no positions, and its PositionProvider works them out for every node, which
+costs twice the parse (benchmarks/positions.py). This generates the code once, notes for the asked nodes
+at which token they start and end, and adds the token lengths up at the end.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from itertools import accumulate
+from types import TracebackType
+from typing import Any
+
+import libcst as cst
+from libcst._nodes.internal import CodegenState
+
+from oomlint.documents.lines import Location
+from oomlint.syntax.source import Source
+
+# Generating code takes about three frames for each level of an expression. Real files go
+# down 2,000 levels; `ast.parse` refuses about 3,000, so that nothing deeper gets here.
+_DEEP = 20_000
+_DROPPED = frozenset(" \t\f\r\n\\")
+_UNWATCHED = nullcontext()
+
+
+class PositionError(Exception):
+    """A node has no place in the text: it is not of this document, or the text is not the tree's."""
+
+
+class _Recorder(CodegenState):
+    """Notes the token numbers at which the wanted nodes start and end."""
+
+    # CodegenState has slots; these live in the instance's dictionary
+
+    def __init__(self, module: cst.Module, wanted: Iterable[cst.CSTNode]) -> None:
+        super().__init__(default_indent=module.default_indent, default_newline=module.default_newline)
+        self.wanted = {id(node) for node in wanted}
+        self.path: list[cst.CSTNode] = []
+        self.inner: dict[int, tuple[int, int]] = {}
+        self.outer: dict[int, tuple[int, int]] = {}
+        self.above: dict[int, tuple[cst.CSTNode, ...]] = {}
+        self.indents: dict[int, str] = {}
+        self.starts: dict[int, int] = {}
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        if id(node) in self.wanted:
+            self.above[id(node)] = tuple(self.path)
+            self.indents[id(node)] = "".join(self.indent_tokens)
+            self.starts[id(node)] = len(self.tokens)
+        self.path.append(node)
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        self.path.pop()
+        start = self.starts.get(id(node))
+        if start is not None:
+            self.outer[id(node)] = (start, len(self.tokens))
+
+    def record_syntactic_position(  # type: ignore[override]  # any context manager will do
+        self,
+        node: cst.CSTNode,
+        *,
+        start_node: cst.CSTNode | None = None,
+        end_node: cst.CSTNode | None = None,
+    ) -> AbstractContextManager[Any]:
+        if id(node) not in self.wanted:
+            return _UNWATCHED
+        self.wanted.update(id(other) for other in (start_node, end_node) if other is not None)
+        return _Watch(self, node, start_node, end_node)
+
+
+class _Watch:
+    """The part of a node's code that is the node, without blanks around it and its own parentheses."""
+
+    def __init__(
+        self, state: _Recorder, node: cst.CSTNode, first: cst.CSTNode | None, last: cst.CSTNode | None
+    ) -> None:
+        self.state, self.node, self.first, self.last = state, node, first, last
+
+    def __enter__(self) -> None:
+        self.start = len(self.state.tokens)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        inner = self.state.inner
+        start, end = self.start, len(self.state.tokens)
+        if kind is None:
+            if self.first is not None:
+                start = self._span(self.first)[0]
+            if self.last is not None:
+                end = self._span(self.last)[1]
+        inner[id(self.node)] = (start, end)
+
+    def _span(self, node: cst.CSTNode) -> tuple[int, int]:
+        found = self.state.inner.get(id(node))
+        return self.state.outer[id(node)] if found is None else found
+
+
+class Positions:
+    """The places of some nodes of one document. Ask for all of them at once: each use is one code generation."""
+
+    __slots__ = ("_above", "_indents", "_inner", "_nodes", "_outer", "source")
+
+    def __init__(self, source: Source, nodes: Iterable[cst.CSTNode]) -> None:
+        self.source = source
+        # The nodes are kept, so that no other object can get one's id.
+        self._nodes = {id(node): node for node in nodes}
+        self._inner: dict[int, tuple[int, int]] = {}
+        self._outer: dict[int, tuple[int, int]] = {}
+        self._above: dict[int, tuple[cst.CSTNode, ...]] = {}
+        self._indents: dict[int, str] = {}
+        if self._nodes:
+            self._record()
+
+    def _record(self) -> None:
+        recorder = _generate(self.source.module, self._nodes.values())
+        offsets = [0, *accumulate(map(len, recorder.tokens))]
+        total = len(offsets) - 1  # the last newline's token is popped when the text has none
+        places = _Alignment("".join(recorder.tokens), self.source.document.text)
+        for known, spans in ((recorder.inner, self._inner), (recorder.outer, self._outer)):
+            for key, (first, behind) in known.items():
+                spans[key] = places.span(offsets[min(first, total)], offsets[min(behind, total)])
+        self._above = recorder.above
+        self._indents = recorder.indents
+
+    def __contains__(self, node: cst.CSTNode) -> bool:
+        return id(node) in self._outer
+
+    def span(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Offsets of a node, without blanks around it and without its own parentheses."""
+        found = self._inner.get(id(node))
+        return self.outer(node) if found is None else found
+
+    def outer(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Offsets of all that the node generates: an expression with its own parentheses, a statement line
+        with the comment lines above it and its newline.
+        """
+        try:
+            return self._outer[id(node)]
+        except KeyError:
+            raise PositionError(f"a {type(node).__name__} that is not part of this document") from None
+
+    def start(self, node: cst.CSTNode) -> Location:
+        """Row and column where the node starts."""
+        return self.source.document.lines.location(self.span(node)[0])
+
+    def end(self, node: cst.CSTNode) -> Location:
+        """Row and column behind the node."""
+        return self.source.document.lines.location(self.span(node)[1])
+
+    def ancestors(self, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+        """The nodes that hold it, the module first."""
+        self.outer(node)
+        return self._above[id(node)]
+
+    def indent(self, node: cst.CSTNode) -> str:
+        """The indentation of the block that holds the node (for a block: of what holds the block)."""
+        self.outer(node)
+        return self._indents[id(node)]
+
+
+class _Alignment:
+    """Generated code and the text it came from.
+
+    They are the same but for blanks that LibCST does not keep: a form feed at the start of a statement,
+    blank lines above an indented comment at the end, a lone ``\\r`` at the end of the file.
+    """
+
+    def __init__(self, generated: str, text: str) -> None:
+        self._from: list[int] = []  # generated offsets from which on `_shift` holds
+        self._shift: list[int] = []
+        if generated == text:
+            return
+        there = 0
+        for here, character in enumerate(generated):
+            skipped = there
+            while there < len(text) and text[there] != character and text[there] in _DROPPED:
+                there += 1
+            if there >= len(text) or text[there] != character:
+                raise PositionError("the parsed code differs from the text")
+            if there != skipped:
+                self._from.append(here)
+                self._shift.append(there - here)
+            there += 1
+        if not _DROPPED.issuperset(text[there:]):
+            raise PositionError("the parsed code differs from the text")
+
+    def _start(self, offset: int) -> int:
+        if not self._from:
+            return offset
+        index = bisect_right(self._from, offset)
+        return offset + (self._shift[index - 1] if index else 0)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The part of the text that a part of the generated code came from."""
+        first = self._start(start)
+        return first, (self._start(end - 1) + 1 if end > start else first)
+
+
+def _generate(module: cst.Module, nodes: Iterable[cst.CSTNode]) -> _Recorder:
+    recorder = _Recorder(module, nodes)
+    try:
+        module._codegen(recorder)
+    except RecursionError:
+        recorder = _Recorder(module, nodes)
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, _DEEP))
+        try:
+            module._codegen(recorder)
+        except RecursionError:
+            raise PositionError("an expression is nested too deeply") from None
+        finally:
+            sys.setrecursionlimit(limit)
+    return recorder
