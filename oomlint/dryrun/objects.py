@@ -22,6 +22,7 @@ from oomlint.dryrun.values.base import (
     Value,
     deref,
     join,
+    merge,
     tags_of,
 )
 from oomlint.dryrun.values.data import Dataset
@@ -328,8 +329,9 @@ def append(run: Run, target: Sequence, item: Value, times: Const | None = Const(
     else:
         product: Const | None = times
         for trip in loops:
-            product = Const(product.value * trip.value, trip.trail) if product is not None and trip is not None else None
-        count = product if empty else None
+            known = product is not None and trip is not None
+            product = Const(product.value * trip.value, merge(product.trail, trip.trail)) if known else None  # type: ignore[union-attr]
+        count = None if product is None or count is None else Const(count.value + product.value, product.trail)
     element = item if empty and target.items == [] else join(target.any, item)
     if target.items is None and target.element is None:
         element = item
@@ -349,7 +351,7 @@ def _rounds_since(run: Run, target: Sequence) -> list[Const | None] | None:
         elif isinstance(context.frame, Branch):
             conditional = True
         context = context.parent
-    return None if conditional and trips else trips
+    return None if conditional else trips
 
 
 # --- classes ------------------------------------------------------------------------------------------

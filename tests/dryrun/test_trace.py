@@ -182,6 +182,10 @@ def _doubling(n: int) -> str:
     return f"def f0(x):\n    return x\n{functions}f{n - 1}(1)\n"
 
 
+def _doubling_uncalled(n: int) -> str:
+    return "".join(f"def f{i}(x):\n    y = x\n    return g{i}(y)\n" for i in range(n))
+
+
 def _callers(n: int) -> str:
     body = "".join(f"    y{i} = x\n" for i in range(n))
     return f"def f(x):\n{body}" + "".join(f"f({i})\n" for i in range(n))
@@ -214,6 +218,6 @@ def test_cost_is_linear_in_the_size_of_the_script(shape: Callable[[int], str]) -
     assert large <= max(2.3 * small, allowed)
 
 
-@pytest.mark.parametrize("shape", [_flat, _branches, _loops])
+@pytest.mark.parametrize("shape", [_flat, _branches, _doubling_uncalled])
 def test_plain_scripts_cost_a_few_steps_per_line(shape: Callable[[int], str]) -> None:
     assert trace_of(shape(300)).steps <= 4 * len(shape(300).splitlines())

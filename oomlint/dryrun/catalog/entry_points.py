@@ -1,0 +1,129 @@
+"""Calls that run a function of the program: command-line front ends, threads, child processes, pools.
+
+A function handed to a child process runs there, with a GPU context of its own that ends with the process; its
+events carry the role `child-process`, those of threads `thread`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.catalog.registry import function, method
+from oomlint.dryrun.values.base import NONE, Opaque, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.program import Class, Function, Instance, Method, Partial
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.interpreter import Run
+    from oomlint.dryrun.trace import Call
+
+CALLABLE = (Function, Method, Partial, Class, Instance)
+# Pools by what they start. A pool of threads shares the process, its memory and its GPU context.
+PROCESS_POOLS = ("multiprocessing.Pool", "multiprocessing.pool.Pool", "concurrent.futures.ProcessPoolExecutor",
+                 "concurrent.futures.process.ProcessPoolExecutor", "multiprocessing.dummy.Process")  # fmt: skip
+THREAD_POOLS = ("multiprocessing.pool.ThreadPool", "multiprocessing.dummy.Pool", "concurrent.futures.ThreadPoolExecutor",
+                "concurrent.futures.thread.ThreadPoolExecutor")  # fmt: skip
+
+
+def run_here(run: Run, target: Value, values: list[Value], call: Call, role: str | None) -> Value:
+    """Run a callable of the program with these values and, for the rest, its defaults."""
+    target = deref(target)
+    if not isinstance(target, CALLABLE):
+        return Unknown()
+    return run.call(target, values, call, role)
+
+
+@function("absl.app.run", "tf.app.run", parameters="main argv")
+def app_run(call: Call, run: Run) -> Value:
+    """`app.run(main)`: main gets the arguments that no flag took."""
+    main = call.value("main")
+    if main is None and run.scope.module is not None:  # tf.app.run() runs the module's main
+        main = run.state.get((run.scope.module, "main"))
+    if main is not None:
+        takes = isinstance(main, Function) and bool(main.node.params.params)
+        run_here(run, main, [Unknown()] if takes else [], call, None)
+    return NONE
+
+
+@function("fire.Fire", "typer.run", "plac.call", "tyro.cli", "defopt.run", parameters="component")
+def front_end(call: Call, run: Run) -> Value:
+    """A front end that calls the function with arguments from the command line: its defaults are soft."""
+    target = deref(call.arguments[0].value) if call.arguments else Unknown()
+    if isinstance(target, Function):
+        return run.enter(target, (), call.place, called=False)
+    return Unknown()
+
+
+@function("threading.Thread", parameters="group target name args kwargs")
+def thread(call: Call, run: Run) -> Value:
+    """A thread: its target runs in this process."""
+    _start(call, run, "thread")
+    return Opaque("threading.Thread", call)
+
+
+@function(
+    "multiprocessing.Process",
+    "multiprocessing.context.Process",
+    "multiprocessing.process.Process",
+    "torch.multiprocessing.Process",
+    "billiard.Process",
+    parameters="group target name args kwargs",
+)
+def process(call: Call, run: Run) -> Value:
+    """A child process: what its target allocates is gone when it ends."""
+    _start(call, run, "child-process")
+    return Opaque("multiprocessing.Process", call)
+
+
+def _start(call: Call, run: Run, role: str) -> None:
+    target, values = call.value("target"), call.value("args")
+    items = list(values.items) if isinstance(values, Sequence) and values.items is not None else []
+    if target is not None:
+        run_here(run, target, items, call, role)
+
+
+@function(*PROCESS_POOLS, parameters="processes initializer initargs maxtasksperchild")
+def process_pool(call: Call, run: Run) -> Value:
+    """A pool of processes."""
+    return Opaque("process-pool", call)
+
+
+@function(*THREAD_POOLS, parameters="processes initializer initargs")
+def thread_pool(call: Call, run: Run) -> Value:
+    """A pool of threads."""
+    return Opaque("thread-pool", call)
+
+
+@function("multiprocessing.get_context", parameters="method")
+def context(call: Call, run: Run) -> Value:
+    """`get_context("spawn")`: its `Process` and `Pool` are those of the module."""
+    return Opaque("multiprocessing.context", call)
+
+
+@method(Opaque, "submit", "apply", "apply_async", "map", "imap", "imap_unordered", "map_async", "starmap", "Process", "Pool")
+def pool_call(call: Call, run: Run) -> Value:
+    """Work handed to a pool; other objects with such methods are left alone."""
+    receiver = call.receiver
+    assert isinstance(receiver, Opaque)
+    name = call.name.rpartition(".")[2]
+    if receiver.type == "multiprocessing.context" and name == "Process":
+        call.signature = ("group", "target", "name", "args", "kwargs")
+        return process(call, run)
+    if receiver.type == "multiprocessing.context" and name == "Pool":
+        return process_pool(call, run)
+    if receiver.type not in ("process-pool", "thread-pool") or not call.arguments:
+        return Unknown()
+    role = "child-process" if receiver.type == "process-pool" else "thread"
+    target = call.arguments[0].value
+    if name == "submit":
+        values: list[Value] = [deref(argument.value) for argument in call.arguments[1:] if argument.name is None]
+    elif name.startswith("apply"):
+        values = list(run.iterate(call.arguments[1].value).items or []) if len(call.arguments) > 1 else []
+    else:
+        inner = run.iterate(call.arguments[1].value) if len(call.arguments) > 1 else None
+        items = inner.items if inner is not None else None
+        element = items[0] if items else inner.element if inner is not None and inner.element else Unknown()
+        values = list(run.iterate(element).items or [element]) if name == "starmap" else [element]
+    run_here(run, target, values, call, role)
+    return Unknown()
+
+
