@@ -78,9 +78,9 @@ def flat(call: Call, run: Run) -> Value:
 def transposed(call: Call, run: Run) -> Value:
     """Axes in another order."""
     array = receiver(call)
-    axes = axes_of(spread(call)) if call.arguments and call.const("axes", 0) is not None else ()
-    if call.arguments and not isinstance(spread(call), Const) and axes is None:
-        return replace(array, shape=None)
+    given = spread(call)
+    reverse = not call.arguments or (isinstance(given, Const) and given.value is None)
+    axes = () if reverse else axes_of(given)
     return replace(array, shape=transpose(array.shape, axes))
 
 
