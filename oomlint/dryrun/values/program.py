@@ -42,6 +42,10 @@ class Function(Value):
     entered: bool = False
     flags: set[str] = field(default_factory=set)  # tf.function, jit, staticmethod, property, ...
 
+    def joined(self, other: Function) -> Function:
+        """The value where two ways meet: one function cannot be mixed with another, so what holds on this way."""
+        return self
+
     def __repr__(self) -> str:
         return f"<function {self.name}>"
 
@@ -58,6 +62,10 @@ class Class(Value):
     flags: set[str] = field(default_factory=set)  # dataclass, namedtuple
     fields: dict[str, Value | None] = field(default_factory=dict)  # dataclass fields and defaults, in order
     instance: Instance | None = None  # the last one made: methods nobody calls are entered with it
+
+    def joined(self, other: Class) -> Class:
+        """The value where two ways meet: one class cannot be mixed with another, so what holds on this way."""
+        return self
 
     def __repr__(self) -> str:
         return f"<class {self.name}>"
@@ -89,6 +97,10 @@ class Instance(Value):
     facet: Value | None = None
     place: Place | None = None
     constructed: bool = True  # false: made by the dry run itself to enter methods that nobody calls
+
+    def joined(self, other: Instance) -> Instance:
+        """The value where two ways meet: one object cannot be mixed with another, so what holds on this way."""
+        return self
 
     def __repr__(self) -> str:
         return f"<{self.cls.name} object>"
