@@ -12,6 +12,7 @@ from oomlint.cli.settings import add_flags, configurations
 if TYPE_CHECKING:
     from oomlint.engine.fixing import Fixed
     from oomlint.engine.project import ProjectReport, Run
+    from oomlint.findings.model import Safety
     from oomlint.project.configuration import Configurations
 
 FORMATS = ("full", "concise", "json")
@@ -87,7 +88,7 @@ def _check_codes(found: Configurations) -> None:
         check_codes(configuration, load_rules())
 
 
-def _allowed(arguments: argparse.Namespace) -> frozenset[object]:
+def _allowed(arguments: argparse.Namespace) -> frozenset[Safety]:
     from oomlint.findings.model import Safety
 
     return frozenset((Safety.SAFE, Safety.UNSAFE) if arguments.unsafe_fixes else (Safety.SAFE,))

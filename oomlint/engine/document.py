@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from oomlint.documents.lines import Location
+from oomlint.engine.candidates import is_relevant
 from oomlint.engine.located import locate
 from oomlint.engine.merging import merged
 from oomlint.engine.policy import Policy
@@ -15,7 +16,8 @@ from oomlint.findings.model import Finding, Safety
 from oomlint.findings.own import INTERNAL_ERROR, SYNTAX_ERROR, UNUSED_SUPPRESSION
 from oomlint.findings.registry import RegisteredRule
 from oomlint.findings.suppressions import Suppressions
-from oomlint.syntax.parse import SyntaxFault, is_candidate, names_keras, parse
+from oomlint.syntax.gates import SyntaxFault, names_keras
+from oomlint.syntax.parse import parse
 
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
@@ -69,7 +71,7 @@ def examine(
     sheets = {document.filename: suppressions}
     failed = False
     try:
-        if is_candidate(document, policy.literals):
+        if is_relevant(document, policy.literals, resolver):
             source = parse_document(document)
             findings, broken = _run(source, settings, resolver, rules)
             located, unlocated = locate(findings, sheets, policy)

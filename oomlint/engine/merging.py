@@ -25,14 +25,15 @@ def strongest(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 def merged(reports: Iterable[Report]) -> list[Diagnostic]:
     """The findings of a run. A suppression is unused only if no document of the run used it."""
     found: list[Diagnostic] = []
-    unused: dict[str, dict[Diagnostic, None]] = {}
+    unused: dict[str, list[Diagnostic]] = {}
+    checked = set()
     for report in reports:
+        checked.add(report.filename)
         found += report.diagnostics
         for filename, sheet in report.unused.items():
-            if filename in unused:
-                unused[filename] = {one: None for one in unused[filename] if one in sheet}
-            else:
-                unused[filename] = dict.fromkeys(sheet)
-    for sheet in unused.values():
-        found += sheet
+            so_far = unused.get(filename, sheet)
+            unused[filename] = [one for one in so_far if one in sheet]
+    # Of a module that was only imported nobody knows what its own check would have found.
+    for filename in checked & unused.keys():
+        found += unused[filename]
     return strongest(found)

@@ -71,6 +71,7 @@ class Run:
         self._selected: dict[int, tuple[RegisteredRule, ...]] = {}
         self._resolvers: dict[Path, ProjectModules] = {}
         self._trees: OrderedDict[str, Source] = OrderedDict()
+        self._modules: dict[str, Document | None] = {}  # imported, and not among the documents
 
     def add_files(self, paths: Iterable[Path]) -> None:
         """Take in what is relevant of some files. The rest costs a read and a byte search."""
@@ -99,6 +100,7 @@ class Run:
         else:
             self.documents.pop(document.filename, None)
         self._trees.pop(document.filename, None)
+        self._modules.pop(document.filename, None)
 
     def check(self) -> ProjectReport:
         """Check every document."""
@@ -158,21 +160,27 @@ class Run:
         if resolver is None:
             from oomlint.engine.resolver import ProjectModules
 
-            resolver = self._resolvers[root] = ProjectModules(root, self._load)
+            resolver = self._resolvers[root] = ProjectModules(root, self._read, self._parsed)
         return resolver
 
-    def _load(self, path: Path) -> Source | None:
-        """The tree of a module that a document imports."""
+    def _read(self, path: Path) -> Document | None:
+        """A module that a document imports; read once in a run."""
+        filename = str(path)
+        if filename in self.documents:
+            return self.documents[filename]
+        if filename not in self._modules:
+            try:
+                self._modules[filename] = document_from_bytes(path.read_bytes(), filename, path)
+            except (OSError, DocumentError):
+                self._modules[filename] = None
+        return self._modules[filename]
+
+    def _parsed(self, document: Document) -> Source | None:
         from oomlint.syntax.gates import SyntaxFault
 
-        filename = str(path)
-        held = self._trees.get(filename)
-        document = self.documents.get(filename) or (held.document if held else None)
         try:
-            if document is None:
-                document = document_from_bytes(path.read_bytes(), filename, path)
             return self.tree(document)
-        except (OSError, DocumentError, SyntaxFault):
+        except SyntaxFault:
             return None
 
 

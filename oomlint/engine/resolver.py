@@ -14,14 +14,25 @@ if TYPE_CHECKING:
 
 
 class ProjectModules:
-    """A ModuleResolver over the files below a project's root."""
+    """A ModuleResolver over the files below a project's root.
 
-    def __init__(self, root: Path, load: Callable[[Path], Source | None]) -> None:
+    `read` and `parse` are the run's, which keeps what they gave.
+    """
+
+    def __init__(
+        self, root: Path, read: Callable[[Path], Document | None], parse: Callable[[Document], Source | None]
+    ) -> None:
         self._finder = ModuleFinder(root)
-        self._load = load
+        self._read = read
+        self._parse = parse
+
+    def peek(self, importer: Document, module: str, level: int) -> Document | None:
+        """The module as text, or None where the project has no such module."""
+        place = importer.path or Path(importer.filename)
+        path = self._finder.find(place.absolute().parent, module, level)
+        return None if path is None else self._read(path)
 
     def resolve(self, importer: Document, module: str, level: int) -> Source | None:
         """The parsed module, or None where the project has no such module or it does not parse."""
-        place = importer.path or Path(importer.filename)
-        path = self._finder.find(place.absolute().parent, module, level)
-        return None if path is None else self._load(path)
+        document = self.peek(importer, module, level)
+        return None if document is None else self._parse(document)

@@ -93,7 +93,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return content
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -219,6 +220,14 @@ class Configurations:
     def _read(self, path: Path, table: Mapping[str, Any], root: Path) -> Configuration:
         layer = self._over.over(_read_layer(path, table))
         return Configuration(_settings(layer, root), layer.origins, path)
+
+
+class Given(Configurations):
+    """One configuration for every file, whatever lies on disk."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        super().__init__(isolated=True)
+        self._explicit = configuration
 
 
 def project_root(folder: Path) -> Path:

@@ -29,14 +29,19 @@ class MemoryModules:
     texts: Mapping[str, str]
     _parsed: dict[str, Source] = field(default_factory=dict)
 
-    def resolve(self, importer: Document, module: str, level: int) -> Source | None:
+    def peek(self, importer: Document, module: str, level: int) -> Document | None:
         """The module of that dotted name; dots in front are taken as the project's root."""
         if module not in self.texts:
             return None
+        return document_from_text(self.texts[module], module.replace(".", "/") + ".py")
+
+    def resolve(self, importer: Document, module: str, level: int) -> Source | None:
+        """The same, parsed once."""
         if module not in self._parsed:
-            self._parsed[module] = parse(
-                document_from_text(self.texts[module], module.replace(".", "/") + ".py")
-            )
+            document = self.peek(importer, module, level)
+            if document is None:
+                return None
+            self._parsed[module] = parse(document)
         return self._parsed[module]
 
 

@@ -1,0 +1,77 @@
+"""`oomlint rule`, `oomlint config`, `oomlint --version`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import oomlint as package
+
+
+def oomlint(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "oomlint", *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+def test_version():
+    assert oomlint("--version").stdout == f"oomlint {package.__version__}\n"
+
+
+def test_no_command_is_usage():
+    done = oomlint()
+    assert done.returncode == 2
+    assert "usage: oomlint" in done.stderr
+
+
+def test_rule_shows_the_page_by_code_or_name():
+    by_code = oomlint("rule", "OOM301")
+    assert by_code.returncode == 0
+    assert by_code.stdout.startswith("# OOM301 shuffle-buffer-large\n\n(warning, unsafe fix)\n")
+    assert "## Why is this bad?" in by_code.stdout
+    assert oomlint("rule", "oom301").stdout == by_code.stdout
+    assert oomlint("rule", "shuffle-buffer-large").stdout == by_code.stdout
+
+
+def test_rule_as_data():
+    one = json.loads(oomlint("rule", "OOM303", "--output-format", "json").stdout)
+    assert (one["code"], one["name"], one["severity"], one["fix"]) == (
+        "OOM303",
+        "prefetch-many-batches",
+        "warning",
+        "safe",
+    )
+    every = json.loads(oomlint("rule", "--all", "--output-format", "json").stdout)
+    codes = [rule["code"] for rule in every]
+    assert codes == sorted(codes)
+    assert {"OOM000", "OOM001", "OOM002", "OOM301"} <= set(codes)
+    assert all(rule["summary"] and rule["explanation"].startswith(rule["summary"]) for rule in every)
+
+
+def test_an_unknown_rule_is_status_2_with_the_nearest():
+    done = oomlint("rule", "OOM3011")
+    assert done.returncode == 2
+    assert "did you mean 'OOM301'?" in done.stderr
+
+
+def test_config_shows_values_and_where_they_come_from(tmp_path):
+    (tmp_path / "oomlint.toml").write_text('gpu = "L4"\nfail-on = "error"\n', encoding="utf-8")
+    (tmp_path / "pkg").mkdir()
+    lines = oomlint("config", "pkg", "--fail-on", "note", cwd=tmp_path).stdout.splitlines()
+    assert f"# file: {tmp_path / 'oomlint.toml'}" in lines
+    assert f'gpu = "L4"  # {tmp_path / "oomlint.toml"}' in lines
+    assert 'fail-on = "note"  # --fail-on' in lines
+    assert "preview = false  # default" in lines
+    data = json.loads(oomlint("config", "--output-format", "json", cwd=tmp_path).stdout)
+    assert data["host-memory"] == {"value": 17179869184, "origin": "default"}
+    assert data["fail-on"]["value"] == "error"
+
+
+def test_config_that_is_wrong_is_status_2(tmp_path):
+    (tmp_path / "oomlint.toml").write_text('ignore = ["OOM3011"]\n', encoding="utf-8")
+    done = oomlint("config", cwd=tmp_path)
+    assert done.returncode == 2
+    assert str(tmp_path / "oomlint.toml") in done.stderr
+    assert "unknown code 'OOM3011': did you mean 'OOM301'?" in done.stderr

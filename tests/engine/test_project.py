@@ -1,0 +1,121 @@
+"""Checking a project: modules that import each other, fixes across files, what cannot be read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import engine_rules as rules
+
+from oomlint.engine.fixing import fix, unified_diff
+from oomlint.engine.project import Run, check_paths
+from oomlint.findings.model import Safety
+from oomlint.project.configuration import Configurations
+from oomlint.project.discovery import discover
+
+# The element count is known only where the function is called.
+HELPERS = """\
+import tensorflow as tf
+
+
+def dataset(count):
+    return tf.data.Dataset.range(9).shuffle(count)
+"""
+SCRIPT = """\
+from helpers import dataset
+
+# keras
+train = dataset({count})
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "oomlint.toml").write_text("", encoding="utf-8")
+    (tmp_path / "helpers.py").write_text(HELPERS, encoding="utf-8")
+    (tmp_path / "a.py").write_text(SCRIPT.format(count=50), encoding="utf-8")
+    (tmp_path / "b.py").write_text(SCRIPT.format(count=60), encoding="utf-8")
+    return tmp_path
+
+
+def _run(folder: Path) -> Run:
+    found = Configurations()
+    run = Run(found, rules=(rules.shuffles, rules.batches))
+    run.add_files(discover([folder], lambda path: found.for_folder(path).settings))
+    return run
+
+
+def test_a_finding_in_a_module_is_reported_there_once(project):
+    report = check_paths([project], Configurations(), rules=(rules.shuffles,))
+    assert [(Path(d.filename).name, d.location.row) for d in report.diagnostics] == [("helpers.py", 5)]
+    assert report.files == 3
+
+
+def test_a_suppression_that_only_a_caller_uses_is_used(project):
+    # In its own file nobody calls it, so there the suppression covers nothing.
+    (project / "helpers.py").write_text(HELPERS.replace("(count)\n", "(count)  # noqa: OOM391\n"), "utf-8")
+    report = check_paths([project], Configurations(), rules=(rules.shuffles,))
+    assert report.diagnostics == ()
+
+
+def test_fixes_go_to_the_file_they_are_for_until_nothing_changes(project):
+    fixed = fix(_run(project), {Safety.SAFE, Safety.UNSAFE}, to_disk=True)
+    assert (project / "helpers.py").read_text("utf-8") == HELPERS.replace("shuffle(count)", "shuffle(7)")
+    assert (project / "a.py").read_text("utf-8") == SCRIPT.format(count=50)
+    assert fixed.applied == 1
+    assert fixed.report.diagnostics == ()
+    assert fixed.left_out == []
+
+
+def test_nothing_is_written_without_leave(project):
+    run = _run(project)
+    assert fix(run, {Safety.SAFE}, to_disk=True).changed == []
+    fixed = fix(run, {Safety.SAFE, Safety.UNSAFE}, to_disk=False)
+    assert (project / "helpers.py").read_text("utf-8") == HELPERS
+    ((before, after),) = fixed.changed
+    assert unified_diff(before, after, project).splitlines() == [
+        "--- helpers.py",
+        "+++ helpers.py",
+        "@@ -2,4 +2,4 @@",
+        " ",
+        " ",
+        " def dataset(count):",
+        "-    return tf.data.Dataset.range(9).shuffle(count)",
+        "+    return tf.data.Dataset.range(9).shuffle(7)",
+    ]
+
+
+def test_a_module_that_was_not_named_is_reported_and_not_changed(project):
+    run = Run(Configurations(), rules=(rules.shuffles,))
+    run.add_files([project / "a.py"])
+    fixed = fix(run, {Safety.SAFE, Safety.UNSAFE}, to_disk=True)
+    assert [Path(d.filename).name for d in fixed.report.diagnostics] == ["helpers.py"]
+    assert (project / "helpers.py").read_text("utf-8") == HELPERS
+
+
+def test_files_that_cannot_be_read_are_problems(project):
+    (project / "broken.py").write_bytes(b"import keras\n# \xff\n")
+    (project / "link.py").symlink_to(project / "nowhere.py")
+    report = check_paths([project, project / "missing"], Configurations(), rules=(rules.shuffles,))
+    assert len(report.problems) == 2
+    assert any("missing: no such file or folder" in line for line in report.problems)
+    assert any("broken.py" in line for line in report.problems)
+    assert len(report.diagnostics) == 1
+
+
+def test_each_folder_has_its_own_settings(project):
+    inner = project / "inner"
+    inner.mkdir()
+    (inner / "oomlint.toml").write_text('ignore = ["OOM391"]\n', encoding="utf-8")
+    (inner / "c.py").write_text(
+        "import tensorflow as tf\ntf.data.Dataset.range(9).shuffle(8).batch(1)\n", "utf-8"
+    )
+    (inner / "helpers.py").write_text(HELPERS, "utf-8")
+    report = check_paths([project], Configurations(), rules=(rules.shuffles, rules.batches))
+    assert [(Path(d.filename).relative_to(project).as_posix(), d.code) for d in report.diagnostics] == [
+        ("helpers.py", "OOM391"),
+        ("inner/c.py", "OOM392"),
+    ]
