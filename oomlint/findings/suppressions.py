@@ -1,0 +1,232 @@
+"""Which findings the comments of a file suppress, and which comments suppress nothing."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from oomlint.documents.python_file import Document
+from oomlint.documents.text_edits import TextEdit
+from oomlint.findings.comments import Comments, Directive, Kind, Selector, Statement, read_comments
+
+CODE = "OOM000"
+NAME = "unused-suppression"
+
+_PREFIX = re.compile(r"[A-Z]+[0-9]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """A comment, or a part of one, that suppresses nothing. `fix` says what `edits` do."""
+
+    message: str
+    start: int
+    end: int
+    fix: str
+    edits: tuple[TextEdit, ...]
+
+
+class Suppressions:
+    """The suppressing comments of one document. Remembers which of them were needed."""
+
+    def __init__(self, document: Document, comments: Comments) -> None:
+        self._document = document
+        self._directives = comments.directives
+        self._statements = comments.statements
+        self._first_rows = [statement.first for statement in comments.statements]
+        self._used: set[tuple[Directive, Selector | None]] = set()
+
+    @classmethod
+    def of(cls, document: Document) -> Suppressions:
+        """Read a document's comments."""
+        return cls(document, read_comments(document))
+
+    @property
+    def skip_file(self) -> bool:
+        """Whether the file asks to be left out."""
+        return any(directive.kind is Kind.SKIP_FILE for directive in self._directives)
+
+    def covers(self, code: str, first_line: int, last_line: int, name: str = "") -> bool:
+        """Whether a finding on these lines is suppressed. Marks what suppressed it as needed.
+
+        A comment at the first or last line of the finding's statement counts, and one on the line where the
+        finding starts; ``ignore[...]`` counts on any line of the statement.
+        """
+        if not self._directives:
+            return False
+        statement = self._statement(first_line)
+        rows = {first_line, statement.first, statement.last}
+        if last_line <= statement.last:
+            rows.add(last_line)
+        covered = False
+        switch: tuple[Directive, Selector | None] | None = None
+        for directive in self._directives:
+            hits = _hits(directive, code, name)
+            if not hits:
+                continue
+            match directive.kind:
+                case Kind.NOQA:
+                    applies = directive.row in rows
+                case Kind.IGNORE:
+                    applies = self._is_at(directive, statement)
+                case Kind.DISABLE | Kind.ENABLE:
+                    applies = False
+                    if directive.row <= first_line:
+                        switch = (directive, hits[0])  # the last word before the finding
+                case Kind.SKIP_FILE:
+                    applies = True
+            if applies:
+                covered = True
+                self._used.update((directive, hit) for hit in hits)
+        if switch is not None and switch[0].kind is Kind.DISABLE:
+            covered = True
+            self._used.add(switch)
+        return covered
+
+    def unused(self, active: AbstractSet[str], known: Mapping[str, str]) -> list[Unused]:
+        """What suppressed nothing, to be asked when all findings have been.
+
+        `active`: the codes that were looked for; only they can be missed. `known`: the name of each code that
+        exists. A prefix is unused when all known codes it stands for were looked for.
+        """
+        found = []
+        for directive in self._directives:
+            if directive.kind in (Kind.SKIP_FILE, Kind.ENABLE):
+                continue
+            if directive.selectors is None:
+                # A bare noqa may be there for another linter.
+                idle = directive.kind is not Kind.NOQA and (directive, None) not in self._used
+                if idle and active >= known.keys() - {CODE}:
+                    found.append(self._whole(directive, f"{self._quoted(directive)} suppresses nothing"))
+                continue
+            unknown, idle_ones = self._idle(directive, directive.selectors, active, known)
+            if unknown or idle_ones:
+                found.append(self._report(directive, directive.selectors, unknown, idle_ones))
+        return found
+
+    def _statement(self, row: int) -> Statement:
+        index = bisect_right(self._first_rows, row) - 1
+        if index >= 0 and row <= self._statements[index].last:
+            return self._statements[index]
+        return Statement(row, row)
+
+    def _is_at(self, directive: Directive, statement: Statement) -> bool:
+        if statement.first <= directive.row <= statement.last:
+            return True
+        if not directive.alone:
+            return False
+        # Below a comment that has its row for itself no string is open, so that a row
+        # which starts with a # is a comment too.
+        lines = self._document.lines
+        row = directive.row + 1
+        while row <= lines.count and lines.text_of(row).lstrip().startswith("#"):
+            row += 1
+        return row == statement.first
+
+    def _idle(
+        self,
+        directive: Directive,
+        selectors: Sequence[Selector],
+        active: AbstractSet[str],
+        known: Mapping[str, str],
+    ) -> tuple[list[Selector], list[Selector]]:
+        """The selectors that name no rule, and those that suppressed nothing."""
+        unknown, idle = [], []
+        for selector in selectors:
+            if directive.kind is Kind.NOQA and not selector.text.upper().startswith("OOM"):
+                continue  # another linter's
+            meant = {code for code, name in known.items() if _selects(selector.text, code, name)}
+            if not meant and not _selects(selector.text, CODE, NAME):
+                unknown.append(selector)
+            elif meant - {CODE} and (directive, selector) not in self._used and meant - {CODE} <= active:
+                idle.append(selector)
+        return unknown, idle
+
+    def _report(
+        self,
+        directive: Directive,
+        selectors: Sequence[Selector],
+        unknown: list[Selector],
+        idle: list[Selector],
+    ) -> Unused:
+        parts = []
+        if unknown:
+            parts.append(f"no rule is called {_listed(unknown)}")
+        if len(idle) == len(selectors):
+            parts.append(f"{self._quoted(directive)} suppresses nothing")
+        elif idle:
+            parts.append(f"{_listed(idle)} suppress{'es' if len(idle) == 1 else ''} nothing here")
+        message = "; ".join(parts)
+        message = message[0].upper() + message[1:]
+        bad = sorted([*unknown, *idle], key=lambda selector: selector.start)
+        kept = [selector for selector in selectors if selector not in bad]
+        if not kept:
+            return self._whole(directive, message)
+        text = self._document.text
+        between = text[selectors[0].end : selectors[1].start]
+        edit = TextEdit(
+            selectors[0].start, selectors[-1].end, between.join(selector.text for selector in kept)
+        )
+        return Unused(message, bad[0].start, bad[-1].end, f"Remove {_listed(bad)}", (edit,))
+
+    def _whole(self, directive: Directive, message: str) -> Unused:
+        edits = [self._removal(directive)]
+        if directive.kind is Kind.DISABLE:
+            edits += (self._removal(partner) for partner in self._ends(directive))
+        return Unused(message, directive.start, directive.end, "Remove the comment", tuple(edits))
+
+    def _ends(self, directive: Directive) -> list[Directive]:
+        """The `enable` that ends a `disable` and has no other use."""
+        wanted = _texts(directive)
+        for other in self._directives[self._directives.index(directive) + 1 :]:
+            if other.kind in (Kind.DISABLE, Kind.ENABLE) and _texts(other) == wanted:
+                return [other] if other.kind is Kind.ENABLE else []
+        return []
+
+    def _removal(self, directive: Directive) -> TextEdit:
+        lines, text = self._document.lines, self._document.text
+        row_start, row_end = lines.start(directive.row), lines.end(directive.row)
+        before, after = text[row_start : directive.start], text[directive.end : row_end]
+        if after.strip():
+            blanks = len(after) - len(after.lstrip())
+            return TextEdit(directive.start, directive.end + blanks, "")
+        if before.strip():
+            return TextEdit(row_start + len(before.rstrip()), row_end, "")
+        return TextEdit(row_start, lines.next_start(directive.row), "")
+
+    def _quoted(self, directive: Directive) -> str:
+        end = directive.end
+        if directive.selectors:
+            end = directive.selectors[-1].end
+        text = self._document.text[directive.start : end]
+        return f"`{text}{']' if '[' in text and ']' not in text else ''}`"
+
+
+def _hits(directive: Directive, code: str, name: str) -> list[Selector | None]:
+    if directive.selectors is None:
+        # `ignore` must not hide that it is itself unused.
+        return [None] if code != CODE or directive.kind is Kind.NOQA else []
+    return [selector for selector in directive.selectors if _selects(selector.text, code, name)]
+
+
+def _selects(text: str, code: str, name: str) -> bool:
+    upper = text.upper()
+    if code == CODE:
+        # Said outright: a prefix would hide that it is itself unused.
+        return upper == CODE or text.lower() == NAME
+    if upper == "ALL":
+        return True
+    return bool(_PREFIX.fullmatch(upper) and code.startswith(upper)) or text.lower() == name != ""
+
+
+def _texts(directive: Directive) -> frozenset[str] | None:
+    if directive.selectors is None:
+        return None
+    return frozenset(selector.text.upper() for selector in directive.selectors)
+
+
+def _listed(selectors: Sequence[Selector]) -> str:
+    return ", ".join(f"`{selector.text}`" for selector in selectors)
