@@ -60,8 +60,7 @@ class Fixture:
         """As it lies on disk, or with another text in its place."""
         if text is None:
             return read_document(self.path)
-        document = document_from_text(text, str(self.path))
-        return document
+        return document_from_text(text, str(self.path))
 
     def check(self, text: str | None = None) -> list[Diagnostic]:
         """The findings of its rule."""

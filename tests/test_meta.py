@@ -101,8 +101,7 @@ def _sections(page: str) -> dict[str, str]:
 
 
 def _blocks(section: str) -> Iterator[str]:
-    for block in re.findall(r"^```python\n(.*?)^```", section, flags=re.MULTILINE | re.DOTALL):
-        yield block
+    yield from re.findall(r"^```python\n(.*?)^```", section, flags=re.MULTILINE | re.DOTALL)
 
 
 PAGES_OF_ALL = {rule.code: page for rule, page in PAGES.items()} | {entry.code: entry.page for entry in RULES}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from oomlint.findings.diagnostic import Diagnostic
 from oomlint.findings.model import Safety, Severity
 from oomlint.findings.own import OWN_RULES
-from oomlint.findings.registry import RegisteredRule
+from oomlint.findings.registry import RegisteredRule, load_rules
 from oomlint.findings.selection import ignored_for, is_selected, matches
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ class Policy:
     def __init__(self, settings: Settings, rules: Sequence[RegisteredRule]) -> None:
         self.settings = settings
         self.literals = frozenset(literal for entry in rules for literal in entry.rule.literals)
-        self.known = {entry.code: entry.rule.name for entry in rules} | {
-            rule.code: rule.name for rule in OWN_RULES
-        }
+        # All rules, selected or not: a suppression of a rule that does not run is no mistake.
+        self.known = {entry.code: entry.rule.name for entry in (*load_rules(), *rules)}
+        self.known |= {rule.code: rule.name for rule in OWN_RULES}
         self.documents: dict[str, Document] = {}
         self._codes = frozenset(entry.code for entry in rules)
         self._ignored: dict[str, tuple[str, ...]] = {}
@@ -44,7 +44,8 @@ class Policy:
 
     def active(self, filename: str) -> frozenset[str]:
         """The codes that can occur in a file; a suppression of any other is nobody's business."""
-        return frozenset(code for code in self._codes if self.reports(code, filename))
+        looked_for = self._codes | {rule.code for rule in OWN_RULES}
+        return frozenset(code for code in looked_for if self.reports(code, filename))
 
     def adjusted(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic with the severity and the fix safety that the settings give its code."""

@@ -75,12 +75,13 @@ def test_full_report_shows_the_span_the_evidence_and_what_to_do(script):
 
 
 def test_concise_is_one_line_for_each_finding_in_order(script):
-    done = oomlint("check", "--isolated", "--output-format", "concise", ".", cwd=script.parent)
+    done = oomlint(
+        "check", "--isolated", "--select", "OOM30", "--output-format", "concise", ".", cwd=script.parent
+    )
     rows = [line for line in done.stdout.splitlines() if line.startswith("train.py:")]
-    assert [row.split(": ")[1].split()[0] for row in rows] == sorted(
-        (row.split(": ")[1].split()[0] for row in rows)
-    ) or len(rows) > 1
-    assert {"OOM301", "OOM303"} <= {row.split(": ")[1].split()[0] for row in rows}
+    assert [row.split(": ")[1].split()[0] for row in rows] == ["OOM301", "OOM303"]
+    assert rows[0].endswith(" (error)")
+    assert rows[1].endswith(" (warning)")
 
 
 def test_json_has_ruffs_fields_and_ours(script):
