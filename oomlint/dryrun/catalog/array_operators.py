@@ -18,7 +18,7 @@ from oomlint.dryrun.catalog.registry import Iteration, entry, item, iteration, o
 from oomlint.dryrun.dtypes import divided, is_float, parts, promote, with_python
 from oomlint.dryrun.indexing import index, keys_of
 from oomlint.dryrun.shapes import broadcast, dimension_at, number
-from oomlint.dryrun.values.arrays import Array, Shape
+from oomlint.dryrun.values.arrays import Array, Shape, computed_from
 from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref, tags_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def operate(call: Call, run: Run) -> Value:
     dtype = _dtype(name, left, right, lead)
     changed = lead.dtype != dtype or lead.origin is None
     origin = step(call, WORDS.get(name, "an operator")) if changed else lead.origin
-    return replace(lead, shape=shape, dtype=dtype, tags=tags, origin=origin)
+    return computed_from(replace(lead, shape=shape, dtype=dtype, tags=tags, origin=origin), (left, right))
 
 
 def _shape(operand: Value) -> Shape | None:

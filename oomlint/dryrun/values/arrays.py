@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.sizes import Factor, Size
-from oomlint.dryrun.values.base import Const, Step, Value, merge
+from oomlint.dryrun.values.base import Const, Sequence, Step, Value, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Dim = Const | None
 Shape = tuple[Dim, ...]
@@ -68,3 +71,15 @@ def shape_text(shape: Shape | None) -> str:
         return "(unknown rank)"
     dims = ", ".join("None" if dim is None else str(dim.value) for dim in shape)
     return f"({dims},)" if len(shape) == 1 else f"({dims})"
+
+
+def computed_from(result: Value, operands: Iterable[Value]) -> Value:
+    """A symbolic tensor computed from several others remembers each, so that a model's graph can be walked back."""
+    if not isinstance(result, Array) or result.library != "keras":
+        return result
+    leaves = [item for value in operands for item in (value.items or () if isinstance(value, Sequence) else (value,))]
+    sources = [leaf for leaf in leaves if isinstance(leaf, Array) and leaf.library == "keras"]
+    copied = any(result.producer is source.producer for source in sources)
+    if len(sources) < 2 or not copied:
+        return result  # one source: its producer is the way back; a layer's output has its own
+    return replace(result, producer=Sequence("tuple", items=list(sources)))
