@@ -193,9 +193,10 @@ class Run:
             return False
         return sum(activation.function is function for activation in self.activations) < MAX_RECURSION
 
-    def body_context(self, function: Function, called: bool) -> Context:
+    def body_context(self, function: Function, called: bool, site: Place | None = None) -> Context:
         """The context inside a function's body, with the roles its decorators give it."""
-        context = self.context.inside(Body(Place(function.source, function.node), function, called))
+        body = Body(Place(function.source, function.node), function, called, site, self.statement)
+        context = self.context.inside(body)
         if "tf.function" in function.flags:
             context = context.inside(Role(Place(function.source, function.node), "tf.function", function))
         return context

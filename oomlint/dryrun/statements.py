@@ -96,7 +96,7 @@ def unpack(run: Run, elements: list[Any], value: Value, origin: cst.CSTNode) -> 
             assign(run, element.value, item, origin)
         return
     for position, element in enumerate(elements):
-        if inner.element is not None:
+        if inner.element is not None and type(value) not in run.catalog.items:
             part = inner.element
         else:
             part = objects.get_item(run, value, Const(position), origin)

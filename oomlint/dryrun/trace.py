@@ -46,10 +46,15 @@ class Branch(Frame):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body(Frame):
-    """The body of a function of the program, entered from a call (or, `called` false, by nobody)."""
+    """The body of a function of the program, entered from a call (or, `called` false, by nobody).
+
+    `site` is that call, `statement` the statement it stands in.
+    """
 
     function: Function
     called: bool = True
+    site: Place | None = None
+    statement: Place | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

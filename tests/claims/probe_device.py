@@ -1,4 +1,4 @@
-"""Run by test_device.py in a process of its own: each probe in a forked child, on a TensorFlow that has done nothing yet.
+"""Run by test_device.py in a process of its own: each probe in a fork of a TensorFlow that has done nothing yet.
 
 Two stand-in GPUs are put into TensorFlow's own context, whose Python checks are what the claims are about.
 Prints one JSON object, the outcome of each probe by name.

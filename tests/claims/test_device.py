@@ -40,7 +40,8 @@ class TestMemoryGrowthAfterInit:
     @pytest.mark.parametrize("what", ["growth", "limit", "visible"])
     def test_a_change_raises(self, measured: dict[str, Any], what: str) -> None:
         outcome = measured["configuring"][f"{what} after"]
-        assert outcome.startswith("RuntimeError") and "cannot be modified after being initialized" in outcome
+        assert outcome.startswith("RuntimeError")
+        assert "cannot be modified after being initialized" in outcome
 
     def test_asking_again_for_what_is_set_does_not(self, measured: dict[str, Any]) -> None:
         assert measured["configuring"]["growth twice"] == "accepted"

@@ -24,6 +24,7 @@ from oomlint.dryrun.values.base import (
     tags_of,
 )
 from oomlint.dryrun.values.data import Dataset
+from oomlint.dryrun.values.devices import DeviceCount, DeviceList
 from oomlint.dryrun.values.program import Instance
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def length(call: Call, run: Run) -> Value:
             count = Const(len(value.entries))
         case Const(value=str() | bytes() as text):
             count = computed(len(text), value)
+        case DeviceList():
+            return DeviceCount(value)
         case Instance():
             method = run.attribute(value, "__len__", call.place)
             result = deref(run.call(method, [], call)) if not isinstance(method, Unknown) else Unknown()

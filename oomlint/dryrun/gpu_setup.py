@@ -1,0 +1,175 @@
+"""What a script does to the GPUs before and while it trains: questions that the device rules ask of a trace.
+
+Which calls make TensorFlow's devices was measured (tests/claims/probe_device.py): anything that needs a
+tensor, a variable, a dataset or a generator does, what only describes does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.trace import Body, Branch, Call, Context, Try, Within
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Value, deref
+from oomlint.dryrun.values.program import Function, Method
+from oomlint.dryrun.values.training import Layer, Model
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.trace import Trace
+
+GROWTH = "tf.config.set_memory_growth"
+LIMIT = "tf.config.set_logical_device_configuration"
+VISIBLE = "tf.config.set_visible_devices"
+
+# These make no devices of TensorFlow's own context, but the process' GPU allocator, with the options of that moment.
+# gpu_process_state.cc: one allocator per GPU, made once, for the first caller.
+LOSES_SILENTLY = (
+    "tf.test.is_gpu_available",
+    "tf.test.gpu_device_name",
+    "tf.python.client.device_lib.list_local_devices",
+    "tf.Session",
+    "tf.InteractiveSession",
+)
+
+_NAMES = frozenset(
+    """tf.constant tf.Variable tf.convert_to_tensor tf.zeros tf.ones tf.fill tf.eye tf.range tf.cast tf.linspace
+    tf.stack tf.concat tf.reshape tf.transpose tf.matmul tf.one_hot tf.zeros_like tf.ones_like tf.identity tf.tile
+    tf.expand_dims tf.squeeze tf.where tf.gather tf.add tf.subtract tf.multiply tf.divide tf.square tf.sqrt tf.exp
+    tf.abs tf.argmax tf.argmin tf.reduce_sum tf.reduce_mean tf.reduce_max tf.reduce_min tf.equal tf.greater tf.less
+    tf.TensorArray tf.device tf.config.list_logical_devices tf.config.experimental_connect_to_cluster
+    tf.config.get_memory_info tf.tpu.experimental.initialize_tpu_system tf.summary.create_file_writer
+    tf.saved_model.load tf.io.read_file tf.io.decode_jpeg tf.io.decode_image tf.io.decode_png tf.io.decode_raw
+    tf.data.TFRecordDataset tf.data.TextLineDataset tf.data.FixedLengthRecordDataset
+    tf.data.Dataset.from_tensor_slices tf.data.Dataset.from_tensors tf.data.Dataset.from_generator
+    tf.data.Dataset.range tf.data.Dataset.list_files tf.data.Dataset.zip tf.data.Dataset.random tf.data.Dataset.load
+    tf.data.experimental.make_csv_dataset tf.data.experimental.CsvDataset
+    tf.data.experimental.make_batched_features_dataset tensorflow_datasets.load tensorflow_hub.load
+    keras.utils.image_dataset_from_directory keras.utils.text_dataset_from_directory
+    keras.utils.audio_dataset_from_directory keras.utils.timeseries_dataset_from_array keras.models.load_model
+    keras.saving.load_model keras.models.clone_model keras.models.model_from_json keras.layers.TextVectorization
+    keras.layers.StringLookup keras.layers.IntegerLookup keras.Model.compile keras.Model.fit
+    keras.Model.fit_generator keras.Model.train_on_batch keras.Model.predict keras.Model.evaluate keras.Model.build
+    keras.Model.__call__ keras.Model.load_weights""".split()
+)
+_PREFIXES = (
+    *("tf.math.", "tf.image.", "tf.linalg.", "tf.signal.", "tf.ragged.", "tf.lookup."),
+    *("keras.ops.", "keras.random.", "keras.applications."),
+)
+_SEEDED = frozenset(
+    """Dropout SpatialDropout1D SpatialDropout2D SpatialDropout3D GaussianNoise GaussianDropout AlphaDropout LSTM GRU
+    SimpleRNN RandomFlip RandomRotation RandomZoom RandomCrop RandomTranslation RandomContrast RandomBrightness
+    RandomHeight RandomWidth""".split()
+)
+
+
+def makes_devices(call: Call, keras3: bool) -> bool:
+    """Whether a call makes the devices, after which their configuration is fixed."""
+    name = call.name
+    if name in _NAMES or name.startswith(_PREFIXES):
+        return not name.endswith(("preprocess_input", "decode_predictions"))
+    package, _, last = name.rpartition(".")
+    match package:
+        case "tf.random":
+            return last != "set_seed"
+        case "tf.distribute":
+            return last.endswith("Strategy")
+        case "keras.optimizers":
+            return last[:1].isupper() and ".legacy." not in call.spelled
+        case "keras.metrics":
+            return last[:1].isupper()
+        case "keras.layers":
+            # Only Keras 3 gives these a generator, with a variable for its state.
+            return keras3 and last in _SEEDED and not call.spelled.startswith("tf_keras")
+        case "keras.Model":
+            return last == "add" and any(_has_input(argument.value) for argument in call.arguments)
+        case "keras":
+            if last == "Sequential":
+                layers = call.value("layers")
+                built = isinstance(layers, Sequence) and bool(layers.items) and _has_input((layers.items or [NONE])[0])
+                return built or not keras3 or call.spelled.startswith("tf_keras")
+            return last == "Model" and len(call.arguments) > 1
+    return False
+
+
+def _has_input(layer: Value) -> bool:
+    """Whether a layer tells a Sequential its input shape, so that it makes its weights at once."""
+    layer = deref(layer)
+    if isinstance(layer, Layer):
+        shapes = ("input_shape", "batch_input_shape", "input_dim", "batch_shape")
+        return layer.type.endswith("InputLayer") or any(name in layer.config for name in shapes)
+    return isinstance(layer, Model) or (isinstance(layer, Array) and layer.library == "keras")
+
+
+def uncalled(context: Context) -> Body | None:
+    """The outermost function around an event that nobody calls; None for what runs with the script."""
+    found = None
+    for body in context.all(Body):
+        if not body.called:
+            found = body
+    return found
+
+
+def handed_over(trace: Trace) -> set[int]:
+    """Functions (by id) that the script hands to somebody who calls them (`app.run(main)`, `Process(target=train)`)."""
+    found: set[int] = set()
+    for call in trace.all_calls():
+        if uncalled(call.context) is None:
+            for argument in call.arguments:
+                value = deref(argument.value)
+                inner = value.function if isinstance(value, Method) else value
+                if isinstance(inner, Function):
+                    found.add(id(inner))
+    return found
+
+
+def always_before(earlier: Call, later: Call) -> bool:
+    """Whether one call has run whenever the other does: it is earlier, and under no test that the other is not under."""
+    if earlier.index >= later.index:
+        return False
+    around = {id(frame) for frame in later.context.frames()}
+    if any(id(branch) not in around for branch in earlier.context.all(Branch)):
+        return False
+    one, two = uncalled(earlier.context), uncalled(later.context)
+    return one is None or one is two
+
+
+def environment(trace: Trace, name: str) -> Iterator[tuple[Call, Value]]:
+    """What the script sets an environment variable to, in order."""
+    for call in trace.calls_under("os."):
+        values = [deref(argument.value) for argument in call.arguments]
+        match call.name, values:
+            case ("os.environ.__setitem__", [_, Const(value=key), value]) if key == name:
+                yield call, value
+            case ("os.environ.setdefault" | "os.putenv", [Const(value=key), value]) if key == name:
+                yield call, value
+            case ("os.environ.update", _):
+                for argument, value in zip(call.arguments, values, strict=True):
+                    if argument.name == name:
+                        yield call, value
+                    elif isinstance(value, Mapping) and name in value.entries:
+                        yield call, deref(value.entries[name])
+
+
+def on_the_cpu(trace: Trace, call: Call) -> bool:
+    """Whether the GPU is hidden from the script, or the call placed on the CPU."""
+    for _, value in environment(trace, "CUDA_VISIBLE_DEVICES"):
+        if isinstance(value, Const) and str(value.value).strip() in ("", "-1", "None"):
+            return True
+    for hiding in trace.calls(VISIBLE):
+        chosen = hiding.value("devices")
+        empty = getattr(chosen, "items", None) == [] or (isinstance(chosen, Const) and chosen.value is None)
+        if empty and hiding.const("device_type", "GPU") in ("GPU", None):
+            return True
+    for frame in call.context.all(Within):
+        manager = deref(frame.manager)
+        if isinstance(manager, Opaque) and manager.type == "tf.device" and manager.made_by is not None:
+            device = manager.made_by.const("device_name")
+            if isinstance(device, str) and "cpu" in device.lower():
+                return True
+    return False
+
+
+def swallowed(call: Call) -> bool:
+    """Whether an exception that the call raises is caught around it and does not end the run."""
+    return any(not handler.raises for attempt in call.context.all(Try) for handler in attempt.handlers)

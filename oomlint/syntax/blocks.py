@@ -1,0 +1,151 @@
+"""Questions about the statements of a block, for fixes that insert or move some.
+
+Asked only about code that has a finding: the answers walk the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from oomlint.syntax.source import Source
+
+_BLANK = frozenset(
+    """lpar rpar leading_lines lines_after_decorators header footer indent comma semicolon colon equal dot lbracket
+    rbracket lbrace rbrace trailing_whitespace operator whitespace_before_args first_line newline comment""".split()
+)
+
+
+def nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The node and everything below it that is code, in no particular order."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        for name in current.__dataclass_fields__:
+            value: Any = None if name in _BLANK else getattr(current, name)
+            if isinstance(value, cst.CSTNode):
+                stack.append(value)
+            elif isinstance(value, list | tuple):
+                stack.extend(part for part in value if isinstance(part, cst.CSTNode))
+
+
+def block_of(node: cst.Module | cst.FunctionDef) -> Sequence[cst.CSTNode]:
+    """The statements of a module or function (none for a body on the line of its `def`)."""
+    body: Any = node.body if isinstance(node, cst.Module) else node.body.body
+    return body if all(isinstance(part, cst.BaseStatement) for part in body) else ()
+
+
+def index_of(block: Sequence[cst.CSTNode], node: cst.CSTNode) -> int | None:
+    """Which statement of a block a node stands in."""
+    for index, statement in enumerate(block):
+        if any(inner is node for inner in nodes(statement)):
+            return index
+    return None
+
+
+def names_read(statement: cst.CSTNode) -> set[str]:
+    """Every plain name in a statement (attributes, keywords and parameters are not names of the block)."""
+    found: set[str] = set()
+    stack: list[cst.CSTNode] = [statement]
+    while stack:
+        current = stack.pop()
+        match current:
+            case cst.Name(value=name):
+                found.add(name)
+            case cst.Attribute(value=base):
+                stack.append(base)
+            case cst.Arg(value=value):
+                stack.append(value)
+            case _:
+                stack.extend(current.children)
+    return found
+
+
+def names_bound(statement: cst.CSTNode) -> set[str]:
+    """The names that a statement of a block binds: what it assigns, defines, imports or loops over."""
+    found: set[str] = set()
+    for node in nodes(statement):
+        match node:
+            case cst.Assign(targets=targets):
+                for target in targets:
+                    found |= _targets(target.target)
+            case cst.AnnAssign(target=target) | cst.AugAssign(target=target) | cst.For(target=target):
+                found |= _targets(target)
+            case cst.NamedExpr(target=target) | cst.AsName(name=target):
+                found |= _targets(target)
+            case cst.FunctionDef(name=name) | cst.ClassDef(name=name):
+                found.add(name.value)
+            case cst.ImportAlias(name=name, asname=None):
+                found |= {_dotted(name).partition(".")[0]}
+    return found
+
+
+def _targets(node: cst.CSTNode) -> set[str]:
+    match node:
+        case cst.Name(value=name):
+            return {name}
+        case cst.Tuple(elements=elements) | cst.List(elements=elements):
+            return {name for element in elements for name in _targets(element.value)}
+        case cst.Attribute(value=base) | cst.Subscript(value=base) | cst.StarredElement(value=base):
+            return _targets(base)  # the object changes: what reads it has to stay below
+    return set()
+
+
+def _dotted(node: cst.CSTNode | None) -> str:
+    match node:
+        case cst.Name(value=name):
+            return name
+        case cst.Attribute(value=base, attr=attr):
+            return f"{_dotted(base)}.{attr.value}"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Imports:
+    """Where a document's imports end, as far as one library is concerned."""
+
+    last: cst.CSTNode  # the statement after which that library and its neighbours are imported
+    index: int
+    name: str | None  # what the library itself is bound to, if it is
+
+
+def imports_of(source: Source, library: str, roots: tuple[str, ...] = ()) -> Imports | None:
+    """The run of module-level imports that ends the import of `library` (or of one of `roots` instead)."""
+    block = source.module.body
+    name: str | None = None
+    at: int | None = None
+    for index, statement in enumerate(block):
+        for alias, bound in _imported(statement):
+            if alias == library:
+                name, at = bound, index
+            elif at is None and alias.partition(".")[0] in (library, *roots):
+                at = index
+    if at is None:
+        return None
+    while at + 1 < len(block) and _is_import(block[at + 1]):
+        at += 1
+    return Imports(block[at], at, name)
+
+
+def _imported(statement: cst.CSTNode) -> Iterator[tuple[str, str]]:
+    """Modules that a statement imports, each with the name it is bound to."""
+    for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
+        match small:
+            case cst.Import(names=aliases):
+                for alias in aliases:
+                    module = _dotted(alias.name)
+                    bound = _dotted(alias.asname.name) if alias.asname is not None else module.partition(".")[0]
+                    yield module, bound
+            case cst.ImportFrom(module=module) if module is not None:
+                yield _dotted(module) + ".", ""
+
+
+def _is_import(statement: cst.CSTNode) -> bool:
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return False
+    return all(isinstance(small, cst.Import | cst.ImportFrom) for small in statement.body)

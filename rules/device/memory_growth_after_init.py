@@ -1,0 +1,205 @@
+'''GPU memory or visibility is set up after something has made the devices: it raises, or does nothing.
+
+## What it does
+
+Reports `set_memory_growth`, `set_logical_device_configuration` and `set_visible_devices`, and the environment
+variables that stand for them, where an earlier call has made TensorFlow's devices already.
+
+## Why is this bad?
+
+TensorFlow fixes the options of its devices when it first needs one. What needs one was measured: a tensor, a
+variable, any optimizer or metric, any `Dataset`, a model with an input shape, a strategy, `list_logical_devices()`.
+What only describes does not: `keras.Input`, losses, seeds, schedules, callbacks, unbuilt layers,
+`list_physical_devices()`. Afterwards a change raises `RuntimeError`: "Physical devices cannot be modified after
+being initialized". Asking again for what is set already does not.
+
+Two ways lose the setting without a word, and are warnings: a `try` around it that catches the error and goes
+on, and calls such as `tf.test.is_gpu_available()` or a TF1 session, which make the GPU's allocator, once for the
+process. The environment variables are read when the devices are made and ignored from then on.
+
+## Example
+
+```python
+import tensorflow as tf
+from tensorflow import keras
+
+optimizer = keras.optimizers.Adam(1e-3)
+for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.experimental.set_memory_growth(gpu, True)
+```
+
+## Use instead
+
+```python
+import tensorflow as tf
+from tensorflow import keras
+
+for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.experimental.set_memory_growth(gpu, True)
+optimizer = keras.optimizers.Adam(1e-3)
+```
+
+## Fix safety
+
+Unsafe: the statements are moved up, with the assignments that they need, to where nothing has made the devices
+yet. Where something between needs to stay above them there is no fix.
+
+## References
+
+- <https://www.tensorflow.org/api_docs/python/tf/config/experimental/set_memory_growth>
+- <https://github.com/tensorflow/tensorflow/issues/25848>
+- <https://github.com/hunglc007/tensorflow-yolov4-tflite/issues/171>
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from oomlint.dryrun import gpu_setup
+from oomlint.dryrun.trace import Body, Call, Trace
+from oomlint.dryrun.values.base import Const
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.project.settings import Settings
+from oomlint.syntax.blocks import block_of, imports_of, index_of, names_bound, names_read
+from oomlint.syntax.edits import MoveBefore
+from oomlint.syntax.place import Place
+
+RULE = Rule(
+    code="OOM102",
+    name="memory-growth-after-init",
+    severity=Severity.ERROR,
+    fix=Safety.UNSAFE,
+    literals=(
+        "set_memory_growth",
+        "set_logical_device_configuration",
+        "set_virtual_device_configuration",
+        "set_visible_devices",
+        "environ",
+        "putenv",
+    ),
+)
+
+WHAT = {gpu_setup.GROWTH: "memory growth", gpu_setup.LIMIT: "a memory limit", gpu_setup.VISIBLE: "the visible devices"}
+WORDS = {
+    gpu_setup.GROWTH: "Physical devices cannot be modified after being initialized",
+    gpu_setup.LIMIT: "Virtual devices cannot be modified after being initialized",
+    gpu_setup.VISIBLE: "Visible devices cannot be modified after being initialized",
+}
+HELP = "do it first: after the imports, before anything makes a tensor, variable, dataset or optimizer"
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """The first late configuration of each kind."""
+    if trace.calls("tf.disable_eager_execution", "tf.disable_v2_behavior"):
+        return  # graph mode: ops make nothing until a session runs
+    keras3 = settings.keras_at_least(3)
+    makers = [call for call in trace.all_calls() if gpu_setup.makes_devices(call, keras3)]
+    losers = trace.calls(*gpu_setup.LOSES_SILENTLY)
+    seen: set[str] = set()
+    for call in trace.calls(*WHAT):
+        maker = _before(trace, makers, call)
+        loser = None if maker is not None else _before(trace, losers, call)
+        cause = maker or loser
+        if cause is None or call.name in seen or call.source is not trace.source or _asked_before(trace, call, cause):
+            continue
+        seen.add(call.name)
+        quiet = loser is not None or gpu_setup.swallowed(call)
+        if loser is not None:
+            effect = "comes too late and is silently lost"
+        elif quiet:
+            effect = "raises RuntimeError, which is caught, so the run goes on without it"
+        else:
+            effect = f'raises RuntimeError, "{WORDS[call.name]}"'
+        yield RULE.finding(
+            call.place,
+            f"setting {WHAT[call.name]} {effect}: {cause.name} has made the devices",
+            severity=Severity.WARNING if quiet else Severity.ERROR,
+            evidence=[Evidence(f"{cause.name} makes the devices", cause.place)],
+            help=HELP,
+            fix=_fix(trace, call, cause),
+        )
+    yield from _variables(trace, makers)
+
+
+def _variables(trace: Trace, makers: list[Call]) -> Iterator[Finding]:
+    """Environment variables that are set when nobody reads them any more."""
+    children = any(name.partition(".")[0] in ("subprocess", "multiprocessing") for name, _ in trace.imports)
+    for name in ("TF_FORCE_GPU_ALLOW_GROWTH", "CUDA_VISIBLE_DEVICES"):
+        writes = list(gpu_setup.environment(trace, name))
+        for call, value in writes[:1]:
+            cause = _before(trace, makers, call)
+            if cause is None or call.source is not trace.source or children:
+                continue
+            if name.startswith("TF_") and isinstance(value, Const) and value.value != "true":
+                continue
+            yield RULE.finding(
+                call.place,
+                f"{name} is set too late and is ignored: {cause.name} has made the devices",
+                severity=Severity.WARNING,
+                evidence=[Evidence(f"{cause.name} makes the devices, which reads the variable", cause.place)],
+                help=HELP,
+                fix=_fix(trace, call, cause),
+            )
+
+
+def _before(trace: Trace, candidates: list[Call], call: Call) -> Call | None:
+    """The first of the candidates that has always run by then."""
+    for candidate in candidates:
+        if candidate.index >= call.index:
+            return None
+        if gpu_setup.always_before(candidate, call):
+            if trace.guarded_main and gpu_setup.uncalled(call.context) and not gpu_setup.uncalled(candidate.context):
+                continue  # what runs under `__main__` has not run when somebody imports the function
+            return candidate
+    return None
+
+
+def _asked_before(trace: Trace, call: Call, cause: Call) -> bool:
+    """The same was asked for in time: asking again changes nothing and raises nothing."""
+    return any(
+        earlier.index < cause.index and earlier.const("enable") == call.const("enable")
+        for earlier in trace.calls(call.name)
+        if earlier is not call
+    )
+
+
+def _fix(trace: Trace, call: Call, cause: Call) -> Fix | None:
+    """Move the statements up, in the innermost function that both calls have in common."""
+    around = [body for body in call.context.all(Body) if any(body is other for other in cause.context.all(Body))]
+    common = around[0] if around else None
+    late, early = _statement(call, common), _statement(cause, common)
+    if late is None or early is None or late.source is not trace.source or early.source is not trace.source:
+        return None
+    if common is None:
+        block = block_of(trace.source.module)
+    else:
+        node = common.function.node
+        block = block_of(node) if isinstance(node, cst.FunctionDef) else ()
+    last, stop = index_of(block, late.node), index_of(block, early.node)
+    if last is None or stop is None or stop >= last:
+        return None
+    first, needed = last, names_read(block[last])
+    while first - 1 > stop and names_bound(block[first - 1]) & needed:
+        first -= 1
+        needed |= names_read(block[first])
+    if any(names_bound(block[index]) & needed for index in range(stop, first)):
+        return None
+    target = stop
+    imports = imports_of(trace.source, "tensorflow", ("keras", "tf_keras")) if common is None else None
+    if imports is not None:
+        while target - 1 > imports.index and not names_bound(block[target - 1]) & needed:
+            target -= 1
+    moved = (trace.source.place(block[index]) for index in (first, last, target))
+    return Fix("move it up", Safety.UNSAFE, (MoveBefore(*moved),))
+
+
+def _statement(call: Call, common: Body | None) -> Place | None:
+    """The statement of the common function (or module) in which a call happens."""
+    inner = None
+    for body in call.context.all(Body):
+        if body is common:
+            break
+        inner = body
+    return call.statement if inner is None else inner.statement

@@ -1,0 +1,194 @@
+'''Memory growth is set on some of the GPUs only, or differently on them.
+
+## What it does
+
+Reports `set_memory_growth` on one device of `list_physical_devices("GPU")`, or on a part of them, where the
+others stay visible to TensorFlow. It is an error where the script itself shows that there is more than one GPU: a
+strategy, `gpus[1]`, `len(gpus) > 1`, a `tf.device` with another number.
+
+## Why is this bad?
+
+On a machine with two visible GPUs the first operation raises `ValueError`: "Memory growth cannot differ between
+GPU devices". It needs no strategy, and the GPU left out need not be used: being visible is enough. The script
+works on the laptop with one card and fails on the server.
+
+It is fine where only one GPU is visible (`set_visible_devices(gpus[0], "GPU")`, a single number in
+`CUDA_VISIBLE_DEVICES`), and with a memory limit on any GPU, as growth is then not compared.
+
+## Example
+
+```python
+import tensorflow as tf
+from tensorflow import keras
+
+gpus = tf.config.list_physical_devices("GPU")
+tf.config.experimental.set_memory_growth(gpus[0], True)
+```
+
+## Use instead
+
+```python
+import tensorflow as tf
+from tensorflow import keras
+
+gpus = tf.config.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+```
+
+## Fix safety
+
+Unsafe: growth is set on every GPU. Where one GPU was meant, `set_visible_devices` is the better repair.
+
+## References
+
+- <https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth>
+- <https://www.tensorflow.org/api_docs/python/tf/config/experimental/set_memory_growth>
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from oomlint.dryrun import gpu_setup
+from oomlint.dryrun.catalog.tf_config import ONE, SEVERAL
+from oomlint.dryrun.trace import Branch, Call, Loop, Trace
+from oomlint.dryrun.values.base import Const, Sequence, deref, tags_of
+from oomlint.dryrun.values.devices import Device, DeviceList
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.project.settings import Settings
+from oomlint.syntax.edits import InsertBefore, RemoveStatement, Replace
+from oomlint.syntax.place import Place
+
+RULE = Rule(
+    code="OOM103",
+    name="memory-growth-partial",
+    severity=Severity.WARNING,
+    fix=Safety.UNSAFE,
+    literals=("set_memory_growth",),
+)
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """The first call that leaves a visible GPU out."""
+    calls = trace.calls(gpu_setup.GROWTH)
+    if not calls or trace.calls(gpu_setup.LIMIT) or _one_visible(trace):
+        return
+    devices = [(call, call.value("device")) for call in calls]
+    chosen = [(call, device) for call, device in devices if isinstance(device, Device) and device.of.kind != "CPU"]
+    if len(chosen) < len(calls) or any(_covers_all(call, device) for call, device in chosen):
+        return
+    if any(_says(call, ONE) for call, _ in chosen):
+        return
+    first, device = next(((c, d) for c, d in chosen if c.source is trace.source), (None, None))
+    if first is None or device is None:
+        return
+    differ = len({call.const("enable", True) for call, _ in chosen}) > 1
+    numbers = {device.index for _, device in chosen if not device.each}
+    if len(numbers) > 1 and not differ:
+        return  # each of them is named: that is all of them, as far as the script says
+    several = _several(trace, first)
+    evidence = [Evidence(*several)] if several else []
+    what = f"on {_text(first)}" if not differ else "on one GPU and not on another"
+    yield RULE.finding(
+        first.place,
+        f"memory growth {what} only: with more than one visible GPU the first operation raises "
+        'ValueError, "Memory growth cannot differ between GPU devices"',
+        severity=Severity.ERROR if several or differ else Severity.WARNING,
+        evidence=evidence,
+        help='set it on every GPU, or show TensorFlow one only: tf.config.set_visible_devices(gpus[0], "GPU")',
+        fix=None if differ else _fix(first, device),
+    )
+
+
+def _covers_all(call: Call, device: Device) -> bool:
+    """A loop over every GPU, and no test in it that may leave one out (then nothing is known: silent)."""
+    if device.index is not None:
+        return False
+    if not device.each:
+        return True  # which one is not known
+    loop = call.context.innermost(Loop)
+    tests = [frame for frame in call.context.since(loop) if isinstance(frame, Branch)] if loop is not None else []
+    return not device.of.partial or bool(tests)
+
+
+def _one_visible(trace: Trace) -> bool:
+    """Whether at most one GPU is visible, or nobody can tell which are."""
+    for _, value in gpu_setup.environment(trace, "CUDA_VISIBLE_DEVICES"):
+        if not isinstance(value, Const) or "," not in str(value.value):
+            return True
+    for call in trace.calls(gpu_setup.VISIBLE):
+        if call.const("device_type", "GPU") == "CPU":
+            continue
+        match call.value("devices"):
+            case DeviceList(single=False, partial=False):
+                continue
+            case Sequence(items=list(items)) if len(items) > 1:
+                continue
+            case _:
+                return True
+    return False
+
+
+def _says(call: Call, tag: str) -> bool:
+    """Whether a test around the call says how many GPUs there are."""
+    branches = call.context.all(Branch)
+    return any((tag if branch.taken else f"not-{tag}") in tags_of(branch.test) for branch in branches)
+
+
+def _several(trace: Trace, call: Call) -> tuple[str, Place] | None:
+    """What shows that there is more than one GPU."""
+    for made in trace.calls("tf.distribute.MirroredStrategy", "tf.distribute.MultiWorkerMirroredStrategy"):
+        return f"{made.name} is for several GPUs", made.place
+    for branch in call.context.all(Branch):
+        if (SEVERAL if branch.taken else f"not-{ONE}") in tags_of(branch.test):
+            return "this is where there is more than one GPU", Place(call.source, branch.test_node or call.node)
+    for item in trace.calls("operator.getitem"):
+        match deref(item.result):
+            case Device(index=int(index), of=DeviceList(kind="GPU", logical=False)) if index > 0:
+                return f"GPU number {index} is used", item.place
+            case DeviceList(kind="GPU", logical=False, first=int(first)) if first > 0:
+                return f"the GPUs from number {first} on are used", item.place
+    for placed in trace.calls("tf.device"):
+        name = placed.const("device_name")
+        if isinstance(name, str) and "gpu:" in name.lower() and not name.lower().endswith("gpu:0"):
+            return f"{name} is used", placed.place
+    return None
+
+
+def _text(call: Call) -> str:
+    """The devices as the script writes them."""
+    loop = call.context.innermost(Loop)
+    device = call.value("device")
+    if isinstance(device, Device) and device.each and loop is not None and isinstance(loop.place.node, cst.For):
+        return loop.place.source.code(loop.place.node.iter)
+    argument = call.argument("device")
+    return call.source.code(argument.place.node) if argument is not None else "one GPU"
+
+
+def _fix(call: Call, device: Device) -> Fix | None:
+    message = "set it on every GPU"
+    if device.each:
+        loop = call.context.innermost(Loop)
+        node = loop.place.node if loop is not None else None
+        if loop is None or not isinstance(node, cst.For) or not isinstance(node.iter, cst.Subscript):
+            return None
+        whole = loop.place.source.code(node.iter.value)
+        return Fix(message, Safety.UNSAFE, (Replace(loop.place.source.place(node.iter), whole),))
+    argument, statement = call.argument("device"), call.statement
+    if argument is None or statement is None or not isinstance(statement.node, cst.SimpleStatementLine):
+        return None
+    subscript, alone = argument.place.node, statement.node.body
+    if not isinstance(subscript, cst.Subscript) or len(alone) > 1:
+        return None
+    if not isinstance(alone[0], cst.Expr) or alone[0].value is not call.node:
+        return None
+    line = call.source.code(call.node).replace(call.source.code(subscript), "gpu", 1)
+    comment = statement.node.trailing_whitespace.comment
+    ending = f"  {comment.value}" if comment is not None else ""
+    lines = (f"for gpu in {call.source.code(subscript.value)}:", f"    {line}{ending}")
+    return Fix(message, Safety.UNSAFE, (InsertBefore(statement, lines), RemoveStatement(statement)))
+
+

@@ -1,0 +1,203 @@
+'''A script trains on the GPU and leaves TensorFlow's memory as it is: all of it, for one process.
+
+## What it does
+
+Reports the first training call of a script that configures no GPU memory anywhere it can be seen: no growth,
+no limit, no allocator, no `TF_FORCE_GPU_ALLOW_GROWTH`. One finding a script. Modules that only define
+things, scripts that hide the GPU, and Keras on JAX or PyTorch (where Keras asks for growth itself) are left alone.
+
+It is a note, and a warning where something else plainly needs the same GPU: child processes, another
+framework, a second model, a notebook's kernel that stays alive.
+
+## Why is this bad?
+
+At its first operation TensorFlow reserves nearly all the memory of every GPU it sees. A second process on that
+GPU, even a short test, then fails with an out-of-memory error, and `nvidia-smi` says nothing about what the model
+needs. With growth the memory is taken as it is needed. Growth is no cure: what is taken is never given back,
+and a model that does not fit still does not fit.
+
+`TF_FORCE_GPU_ALLOW_GROWTH` counts only if it is exactly `true`: with `1` or `True` TensorFlow logs a line and
+leaves growth off.
+
+## Example
+
+```python
+import tensorflow as tf
+from tensorflow import keras
+
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+model.compile("adam", "mse")
+model.fit(tf.zeros((64, 8)), tf.zeros((64, 1)), epochs=2)
+```
+
+## Use instead
+
+```python
+import tensorflow as tf
+from tensorflow import keras
+
+for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.experimental.set_memory_growth(gpu, True)
+
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+model.compile("adam", "mse")
+model.fit(tf.zeros((64, 8)), tf.zeros((64, 1)), epochs=2)
+```
+
+## Fix safety
+
+Unsafe: the block is inserted after the imports, for all GPUs (growth on only some of them raises). Memory that
+grows can fragment, so a model that filled the GPU to the last megabyte may need more than before.
+
+## References
+
+- <https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth>
+- <https://www.tensorflow.org/api_docs/python/tf/config/experimental/set_memory_growth>
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oomlint.dryrun import gpu_setup
+from oomlint.dryrun.trace import Body, Call, Trace
+from oomlint.dryrun.values.base import Const, Unknown, Value, deref
+from oomlint.dryrun.values.program import Function, Method
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.project.settings import Settings
+from oomlint.syntax.blocks import imports_of
+from oomlint.syntax.edits import AddImport, Edit, InsertAfter
+from oomlint.syntax.place import Place
+
+RULE = Rule(
+    code="OOM101",
+    name="missing-memory-growth",
+    severity=Severity.NOTE,
+    fix=Safety.UNSAFE,
+    literals=("fit", "fit_generator", "train_on_batch", "apply_gradients", "minimize"),
+)
+
+FITS = ("keras.Model.fit", "keras.Model.fit_generator")
+TRAINS = (*FITS, "keras.Model.train_on_batch", "keras.Optimizer.apply_gradients", "keras.Optimizer.minimize")
+VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
+PROCESSES = ("multiprocessing.", "torch.multiprocessing.", "concurrent.futures.", "joblib.")
+VERBS = ("set", "config", "init", "limit", "allow", "select")
+FRAMEWORKS = ("torch", "jax", "cupy", "mxnet", "paddle")
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """The first training call of a script that sets up no GPU memory."""
+    handed = gpu_setup.handed_over(trace)
+    training = [call for call in trace.calls(*TRAINS) if _runs(call, handed) and call.source is trace.source]
+    if not training or _configured(trace) or _other_backend(trace, settings):
+        return
+    first = training[0]
+    if gpu_setup.on_the_cpu(trace, first):
+        return
+    shared = _shared(trace, training)
+    evidence = [Evidence(*shared)] if shared else []
+    for call, value in gpu_setup.environment(trace, VARIABLE):
+        if isinstance(value, Const):
+            text = f'{VARIABLE} is set to "{value.value}": only "true", letter by letter, switches growth on'
+            evidence.append(Evidence(text, call.place))
+    why = f", and {shared[0]}" if shared else ""
+    yield RULE.finding(
+        first.place,
+        f"training reserves all the memory of every GPU for this process: nothing sets up GPU memory{why}",
+        severity=Severity.WARNING if shared else Severity.NOTE,
+        evidence=evidence,
+        help="switch growth on for every GPU after the imports, before anything makes a tensor, variable or dataset",
+        fix=_fix(trace),
+    )
+
+
+def _runs(call: Call, handed: set[int]) -> bool:
+    """Whether the call runs when the script does (and not only when somebody imports it)."""
+    body = gpu_setup.uncalled(call.context)
+    return body is None or id(body.function) in handed
+
+
+def _configured(trace: Trace) -> bool:
+    if trace.calls(gpu_setup.GROWTH, gpu_setup.LIMIT):
+        return True
+    if any(True for _ in gpu_setup.environment(trace, "TF_GPU_ALLOCATOR")):
+        return True
+    for _, value in gpu_setup.environment(trace, VARIABLE):
+        if not isinstance(value, Const) or value.value == "true":
+            return True
+    options = ("allow_growth", "per_process_gpu_memory_fraction", "visible_device_list")
+    if any(assign.path.endswith(options) for assign in trace.assigns()):
+        return True
+    if any(call.argument(name) for call in trace.calls("tf.GPUOptions") for name in options):
+        return True
+    return any(_sets_up(call) for call in trace.all_calls())
+
+
+def _sets_up(call: Call) -> bool:
+    """A call of something out of sight whose name says that it sets the GPU up (`utils.setup_gpus()`)."""
+    if not isinstance(call.result, Unknown) or call.name.startswith(("tf.", "keras.", "torch.", "jax.")):
+        return False
+    words = ((call.path if call.name == "unresolved" else None) or call.name).rpartition(".")[2].lower()
+    return "growth" in words or ("gpu" in words and any(verb in words for verb in VERBS))
+
+
+def _other_backend(trace: Trace, settings: Settings) -> bool:
+    for _, value in gpu_setup.environment(trace, "KERAS_BACKEND"):
+        return not isinstance(value, Const) or value.value != "tensorflow"
+    for call in trace.calls("keras.config.set_backend"):
+        return not call.arguments or call.arguments[0].const() != "tensorflow"
+    if settings.keras_backend in ("jax", "torch"):
+        return True
+    alone = "tf" not in trace.libraries and not trace.libraries.get("keras", "").startswith("tensorflow")
+    return alone and bool({"jax", "torch"} & trace.libraries.keys())
+
+
+def _shared(trace: Trace, training: list[Call]) -> tuple[str, Place] | None:
+    """Who else wants the GPU, and where that shows."""
+    for call in trace.all_calls():
+        if call.name.startswith(PROCESSES) and any(_trains(argument.value, training) for argument in call.arguments):
+            return "each process that trains wants the GPU for itself", call.place
+    for call in training:
+        role = call.context.role("child-process")
+        if role is not None:
+            return "each process that trains wants the GPU for itself", role.place
+    for framework in FRAMEWORKS:
+        if framework in trace.libraries:
+            for module, place in trace.imports:
+                if module.partition(".")[0] == framework and place.source is trace.source:
+                    return f"{framework} is there to use the same GPU", place
+    models: dict[int, Call] = {}
+    for call in training:
+        if call.name in FITS and call.receiver is not None:
+            models.setdefault(id(call.receiver), call)
+    if len(models) > 1:
+        return "two models are trained by this process", list(models.values())[1].place
+    if trace.source.document.filename.endswith(".ipynb"):
+        return "a notebook's kernel keeps it until it is restarted", training[0].place
+    return None
+
+
+def _trains(value: Value, training: list[Call]) -> bool:
+    value = deref(value)
+    function = value.function if isinstance(value, Method) else value
+    return isinstance(function, Function) and any(
+        body.function is function for call in training for body in call.context.all(Body)
+    )
+
+
+def _fix(trace: Trace) -> Fix | None:
+    """The block, after the imports that bring TensorFlow in (or Keras, if TensorFlow itself is not imported)."""
+    imports = imports_of(trace.source, "tensorflow", ("keras", "tf_keras"))
+    if imports is None:
+        return None
+    name = imports.name or "tf"
+    block = (
+        "",
+        f'for gpu in {name}.config.list_physical_devices("GPU"):',
+        f"    {name}.config.experimental.set_memory_growth(gpu, True)",
+    )
+    place = trace.source.place(imports.last)
+    edits: list[Edit] = [InsertAfter(place, block)]
+    if imports.name is None:
+        edits.insert(0, AddImport(place, "import tensorflow as tf"))
+    return Fix("set memory growth on every GPU after the imports", Safety.UNSAFE, tuple(edits))
