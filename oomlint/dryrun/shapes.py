@@ -32,7 +32,8 @@ def dim_of(value: Value | None) -> Dim:
 
 def derived(count: int, *sources: Dim) -> Const:
     """A dimension computed from others, with the ways they came."""
-    return Const(count, merge(*(source.trail for source in sources if source is not None)))
+    given = [source for source in sources if source is not None]
+    return Const(count, merge(*(source.trail for source in given)), any(source.soft for source in given))
 
 
 def shape_of(value: Value | None) -> Shape | None:

@@ -1,0 +1,375 @@
+"""tf.data: what each transformation makes of elements and of their number.
+
+A count or a batch dimension that is only an upper bound (the last batch may be smaller, a source may
+end before `take` does) is a soft constant: good for a size, and no more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.catalog.registry import method
+from oomlint.dryrun.catalog.tensor_values import component, each, returned, static
+from oomlint.dryrun.shapes import number
+from oomlint.dryrun.values.arrays import Array, Dim
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref, join, merge
+from oomlint.dryrun.values.data import Dataset, leaves
+from oomlint.dryrun.values.program import Function, Method
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.interpreter import Run
+    from oomlint.dryrun.trace import Call
+
+
+def received(call: Call) -> Dataset:
+    """The dataset that a method is called on."""
+    value = deref(call.receiver) if call.receiver is not None else None
+    return value if isinstance(value, Dataset) else Dataset()
+
+
+def bound(value: Value | None) -> Const | None:
+    """An argument that is a number of elements."""
+    value = deref(value) if value is not None else None
+    return value if isinstance(value, Const) and number(value) is not None else None
+
+
+def reckon(change: Callable[..., int], *parts: Const | None, soft: bool = False) -> Const | None:
+    """A count worked out from others; unknown if one of them is."""
+    known = [part for part in parts if part is not None]
+    if len(known) != len(parts):
+        return None
+    value = change(*(part.value for part in known))
+    return Const(value, merge(*(part.trail for part in known)), soft or any(part.soft for part in known))
+
+
+def softened(count: Const | None) -> Const | None:
+    """An upper bound."""
+    return None if count is None else count.softened()
+
+
+# --- the same elements -------------------------------------------------------------------------------
+
+
+@method(Dataset, "shuffle", parameters="buffer_size seed reshuffle_each_iteration name")
+@method(Dataset, "cache", parameters="filename name")
+@method(Dataset, "prefetch", parameters="buffer_size name")
+@method(Dataset, "with_options", parameters="options name")
+@method(Dataset, "snapshot", parameters="path compression reader_func shard_func name")
+def same(call: Call, run: Run) -> Value:
+    """Elements and count stay."""
+    dataset = received(call)
+    return replace(dataset, stages=(*dataset.stages, call))
+
+
+@method(Dataset, "filter", parameters="predicate name")
+@method(Dataset, "take_while", parameters="predicate name")
+@method(Dataset, "rejection_resample", parameters="class_func target_dist initial_dist seed name")
+def filtered(call: Call, run: Run) -> Value:
+    """Some of the elements, nobody knows how many."""
+    dataset = received(call)
+    if call.arguments:
+        run.call(
+            call.arguments[0].value, operands(dataset.element, call.arguments[0].value), call, "tf.data.map"
+        )
+    return replace(dataset, count=None, infinite=False, stages=(*dataset.stages, call))
+
+
+@method(Dataset, "ignore_errors", parameters="log_warning name")
+@method(Dataset, "unique", parameters="name")
+def fewer(call: Call, run: Run) -> Value:
+    """At most as many."""
+    dataset = received(call)
+    return replace(dataset, count=softened(dataset.count), infinite=False, stages=(*dataset.stages, call))
+
+
+@method(Dataset, "repeat", parameters="count name")
+def repeat(call: Call, run: Run) -> Value:
+    """Again and again; without a count (or -1) for ever."""
+    dataset = received(call)
+    given = call.value("count")
+    stages = (*dataset.stages, call)
+    if given is None or (isinstance(given, Const) and given.value in (None, -1)):
+        return replace(dataset, count=None, infinite=True, stages=stages)
+    count = reckon(lambda each_time, times: each_time * times, dataset.count, bound(given))
+    return replace(dataset, count=count, stages=stages)
+
+
+@method(Dataset, "take", parameters="count name")
+def take(call: Call, run: Run) -> Value:
+    """The first elements."""
+    dataset, wanted = received(call), bound(call.value("count"))
+    stages = (*dataset.stages, call)
+    if wanted is not None and wanted.value < 0:
+        return replace(dataset, stages=stages)
+    if dataset.infinite:
+        return replace(dataset, count=wanted, infinite=False, stages=stages)
+    if dataset.count is None:
+        return replace(dataset, count=softened(wanted), stages=stages)
+    if wanted is None:
+        return replace(dataset, count=None, stages=stages)
+    smaller = wanted if wanted.value <= dataset.count.value else dataset.count
+    return replace(dataset, count=smaller, stages=stages)
+
+
+@method(Dataset, "skip", parameters="count name")
+def skip(call: Call, run: Run) -> Value:
+    """All but the first elements."""
+    dataset, gone = received(call), bound(call.value("count"))
+    count = reckon(lambda all_of, first: 0 if first < 0 else max(0, all_of - first), dataset.count, gone)
+    return replace(dataset, count=count, stages=(*dataset.stages, call))
+
+
+@method(Dataset, "shard", parameters="num_shards index name")
+def shard(call: Call, run: Run) -> Value:
+    """Every n-th element."""
+    dataset, parts, index = received(call), bound(call.value("num_shards")), bound(call.value("index"))
+    count = None
+    if parts is not None and parts.value > 0:
+        if index is not None:
+            count = reckon(lambda n, k, at: max(0, -(-(n - at) // k)), dataset.count, parts, index)
+        else:
+            count = softened(reckon(lambda n, k: -(-n // k), dataset.count, parts))
+    return replace(dataset, count=count, stages=(*dataset.stages, call))
+
+
+@method(Dataset, "concatenate", parameters="dataset name")
+def concatenate(call: Call, run: Run) -> Value:
+    """One after the other."""
+    dataset, other = received(call), as_dataset(call.value("dataset"), run)
+    element = None
+    if dataset.element is not None and other.element is not None:
+        element = join(dataset.element, other.element)
+    return Dataset(
+        element=element,
+        count=reckon(lambda one, two: one + two, dataset.count, other.count),
+        infinite=dataset.infinite or other.infinite,
+        stages=(*dataset.stages, call),
+        tags=dataset.tags | other.tags,
+    )
+
+
+def as_dataset(value: Value | None, run: Run) -> Dataset:
+    """An argument that must be a dataset."""
+    value = deref(value) if value is not None else None
+    if isinstance(value, Unknown):
+        value = run.infer_receiver(value, Dataset())
+    return value if isinstance(value, Dataset) else Dataset()
+
+
+# --- functions on elements ----------------------------------------------------------------------------
+
+
+def operands(element: Value | None, callee: Value) -> list[Value]:
+    """What a mapped function is called with: the parts of a tuple, else the element itself."""
+    element = deref(element) if element is not None else Unknown()
+    if isinstance(element, Sequence) and element.kind == "tuple" and element.items is not None:
+        return list(element.items)
+    if isinstance(element, Unknown):
+        return [element, *(Unknown(tags=element.tags) for _ in range(_parameters(callee) - 1))]
+    return [element]
+
+
+def _parameters(callee: Value) -> int:
+    """How many arguments a function of the program must be given."""
+    callee = deref(callee)
+    bound_already = 0
+    if isinstance(callee, Method) and callee.function is not None:
+        callee, bound_already = callee.function, 1
+    if not isinstance(callee, Function):
+        return 1
+    parameters = [*callee.node.params.posonly_params, *callee.node.params.params]
+    return max(1, sum(parameter.default is None for parameter in parameters) - bound_already)
+
+
+@method(
+    Dataset,
+    "map",
+    parameters="map_func num_parallel_calls deterministic synchronous use_unbounded_threadpool name",
+)
+def map_elements(call: Call, run: Run) -> Value:
+    """The function is dry-run on the element."""
+    dataset, mapped = received(call), call.value("map_func")
+    element: Value | None = None
+    if mapped is not None:
+        element = returned(run.call(mapped, operands(dataset.element, mapped), call, "tf.data.map"))
+    return replace(dataset, element=element, stages=(*dataset.stages, call))
+
+
+@method(Dataset, "flat_map", parameters="map_func name")
+@method(
+    Dataset,
+    "interleave",
+    parameters="map_func cycle_length block_length num_parallel_calls deterministic name",
+)
+def flat_map(call: Call, run: Run) -> Value:
+    """Every element becomes a dataset of its own; their elements follow."""
+    dataset, mapped = received(call), call.value("map_func")
+    stages = (*dataset.stages, call)
+    if mapped is None:
+        return replace(dataset, element=None, count=None, stages=stages)
+    inner = as_dataset(run.call(mapped, operands(dataset.element, mapped), call, "tf.data.map"), run)
+    count = softened(reckon(lambda outer, each_one: outer * each_one, dataset.count, inner.count))
+    infinite = dataset.infinite or inner.infinite
+    return Dataset(inner.element, count, infinite, (*stages, *inner.stages), tags=dataset.tags | inner.tags)
+
+
+@method(Dataset, "enumerate", parameters="start name")
+def enumerate_elements(call: Call, run: Run) -> Value:
+    """(number, element)."""
+    dataset = received(call)
+    pair = Sequence("tuple", items=[Array("tensor", (), "int64"), dataset.element or Unknown()])
+    return replace(dataset, element=pair, stages=(*dataset.stages, call))
+
+
+@method(Dataset, "scan", parameters="initial_state scan_func name")
+def scan(call: Call, run: Run) -> Value:
+    """Another element of unknown kind."""
+    dataset = received(call)
+    return replace(dataset, element=None, stages=(*dataset.stages, call))
+
+
+# --- batches ------------------------------------------------------------------------------------------
+
+
+def batch_dim(size: Const | None, dropped: bool) -> Dim:
+    """The batch dimension: open, for TensorFlow, unless a smaller last batch is dropped."""
+    return size if dropped or size is None else size.softened()
+
+
+def batch_count(dataset: Dataset, size: Const | None, dropped: bool) -> Const | None:
+    """How many batches."""
+    if size is None or size.value < 1:
+        return None
+    return reckon(lambda n, of: n // of if dropped else -(-n // of), dataset.count, size)
+
+
+def drops(call: Call) -> bool:
+    """Whether the smaller last batch is dropped for certain."""
+    return call.const("drop_remainder") is True
+
+
+@method(Dataset, "batch", parameters="batch_size drop_remainder num_parallel_calls deterministic name")
+def batch(call: Call, run: Run) -> Value:
+    """One more dimension in front."""
+    dataset, size, dropped = received(call), bound(call.value("batch_size")), drops(call)
+    dim = batch_dim(size, dropped)
+    element = None if dataset.element is None else each(dataset.element, lambda leaf: _in_front(leaf, dim))
+    count = batch_count(dataset, size, dropped)
+    return replace(dataset, element=element, count=count, stages=(*dataset.stages, call))
+
+
+def _in_front(leaf: Array, dim: Dim) -> Array:
+    return replace(leaf, shape=None if leaf.shape is None else (dim, *leaf.shape))
+
+
+@method(Dataset, "ragged_batch", parameters="batch_size drop_remainder row_splits_dtype name")
+def ragged_batch(call: Call, run: Run) -> Value:
+    """As batch where the shapes are known; else ragged, of unknown size."""
+    dataset, size, dropped = received(call), bound(call.value("batch_size")), drops(call)
+    dim = batch_dim(size, dropped)
+
+    def put(leaf: Array) -> Value:
+        return Unknown(tags=leaf.tags) if leaf.shape is None or None in leaf.shape else _in_front(leaf, dim)
+
+    element = None if dataset.element is None else each(dataset.element, put)
+    count = batch_count(dataset, size, dropped)
+    return replace(dataset, element=element, count=count, stages=(*dataset.stages, call))
+
+
+@method(Dataset, "padded_batch", parameters="batch_size padded_shapes padding_values drop_remainder name")
+def padded_batch(call: Call, run: Run) -> Value:
+    """As batch; dimensions that differ are padded, to the longest or to what is given."""
+    dataset, size, dropped = received(call), bound(call.value("batch_size")), drops(call)
+    dim = batch_dim(size, dropped)
+    element = None
+    if dataset.element is not None:
+        given = call.value("padded_shapes")
+        if given is None or (isinstance(given, Const) and given.value is None):
+            element = each(dataset.element, lambda leaf: _in_front(leaf, dim))
+        else:
+            element = _padded(dataset.element, given, dim)
+    count = batch_count(dataset, size, dropped)
+    return replace(dataset, element=element, count=count, stages=(*dataset.stages, call))
+
+
+def _padded(element: Value, shapes: Value, dim: Dim) -> Value:
+    element, shapes = deref(element), deref(shapes)
+    match element:
+        case Sequence(items=list(items)) if isinstance(shapes, Sequence) and shapes.items is not None:
+            pairs = zip(items, shapes.items, strict=False)
+            return Sequence("tuple", items=[_padded(item, shape, dim) for item, shape in pairs])
+        case Mapping(entries=entries) if isinstance(shapes, Mapping):
+            known = shapes.entries
+            return Mapping(
+                {key: _padded(item, known.get(key, Unknown()), dim) for key, item in entries.items()}
+            )
+        case Array():
+            shape = static(shapes)
+            return replace(element, shape=None if shape is None else (dim, *shape))
+    return element
+
+
+@method(Dataset, "unbatch", parameters="name")
+def unbatch(call: Call, run: Run) -> Value:
+    """One dimension less in front."""
+    dataset = received(call)
+    first = next(
+        (leaf.shape[0] for leaf in leaves(dataset.element) if isinstance(leaf, Array) and leaf.shape), None
+    )
+    element = None if dataset.element is None else each(dataset.element, _without_front)
+    count = reckon(lambda batches, of: batches * of, dataset.count, first)
+    return replace(dataset, element=element, count=count, stages=(*dataset.stages, call))
+
+
+def _without_front(leaf: Array) -> Array:
+    return replace(leaf, shape=None if leaf.shape is None else leaf.shape[1:])
+
+
+@method(Dataset, "rebatch", parameters="batch_size drop_remainder name")
+def rebatch(call: Call, run: Run) -> Value:
+    """Another number of rows per batch."""
+    dataset, size = received(call), bound(call.value("batch_size"))
+    dim = batch_dim(size, drops(call))
+    element = None
+    if dataset.element is not None:
+        element = each(dataset.element, lambda leaf: _in_front(_without_front(leaf), dim))
+    return replace(dataset, element=element, count=None, stages=(*dataset.stages, call))
+
+
+@method(Dataset, "bucket_by_sequence_length")
+def bucket(call: Call, run: Run) -> Value:
+    """Batches of elements of like length: their number of rows differs."""
+    dataset = received(call)
+    element = None if dataset.element is None else each(dataset.element, lambda leaf: _in_front(leaf, None))
+    return replace(dataset, element=element, count=None, stages=(*dataset.stages, call))
+
+
+@method(Dataset, "window", parameters="size shift stride drop_remainder name")
+def window(call: Call, run: Run) -> Value:
+    """Every element is a small dataset."""
+    dataset, size, dropped = received(call), bound(call.value("size")), drops(call)
+    shift = bound(call.value("shift")) or size
+    stride = bound(call.value("stride")) if call.argument("stride") is not None else Const(1)
+    rows = batch_dim(size, dropped)
+    element = None
+    if dataset.element is not None:
+        element = each(dataset.element, lambda leaf: Dataset(element=leaf, count=rows))
+
+    def windows(n: int, length: int, step: int, gap: int) -> int:
+        if step < 1:
+            return 0
+        if dropped:
+            span = (length - 1) * gap + 1
+            return 0 if n < span else (n - span) // step + 1
+        return -(-n // step)
+
+    count = reckon(windows, dataset.count, size, shift, stride)
+    return replace(dataset, element=element, count=count, stages=(*dataset.stages, call))
+
+
+@method(Dataset, "reduce", parameters="initial_state reduce_func name")
+def reduce(call: Call, run: Run) -> Value:
+    """What was folded together: like the initial state."""
+    return component(call.value("initial_state"))

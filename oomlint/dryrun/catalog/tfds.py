@@ -1,0 +1,114 @@
+"""TensorFlow Datasets: what the catalogued sets hold, where their elements have one size.
+
+From the sets' own pages: shape and dtype of the picture, and the number of examples per split. A set that is
+not here has elements of unknown size.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.catalog.registry import function
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Const, Mapping, Opaque, Sequence, Step, Unknown, Value, deref
+from oomlint.dryrun.values.data import Dataset
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.interpreter import Run
+    from oomlint.dryrun.trace import Call
+
+# Picture (None: sizes differ), splits.
+_SETS: dict[str, tuple[tuple[int | None, ...], dict[str, int]]] = {
+    "mnist": ((28, 28, 1), {"train": 60_000, "test": 10_000}),
+    "fashion_mnist": ((28, 28, 1), {"train": 60_000, "test": 10_000}),
+    "kmnist": ((28, 28, 1), {"train": 60_000, "test": 10_000}),
+    "cifar10": ((32, 32, 3), {"train": 50_000, "test": 10_000}),
+    "cifar100": ((32, 32, 3), {"train": 50_000, "test": 10_000}),
+    "svhn_cropped": ((32, 32, 3), {"train": 73_257, "test": 26_032, "extra": 531_131}),
+    "stl10": ((96, 96, 3), {"train": 5_000, "test": 8_000, "unlabelled": 100_000}),
+    "horses_or_humans": ((300, 300, 3), {"train": 1_027, "test": 256}),
+    "rock_paper_scissors": ((300, 300, 3), {"train": 2_520, "test": 372}),
+    "beans": ((500, 500, 3), {"train": 1_034, "validation": 133, "test": 128}),
+    "tf_flowers": ((None, None, 3), {"train": 3_670}),
+    "cats_vs_dogs": ((None, None, 3), {"train": 23_262}),
+    "oxford_flowers102": ((None, None, 3), {"train": 1_020, "validation": 1_020, "test": 6_149}),
+    "food101": ((None, None, 3), {"train": 75_750, "validation": 25_250}),
+    "imagenet2012": ((None, None, 3), {"train": 1_281_167, "validation": 50_000}),
+}
+_SLICE = re.compile(r"(\w+)\[(\d*)(%?):(\d*)(%?)\]")
+
+
+@function(
+    "tensorflow_datasets.load",
+    parameters="name split data_dir batch_size shuffle_files download as_supervised decoders read_config with_info",
+)
+def load(call: Call, run: Run) -> Value:
+    """One dataset per split that is asked for; a dictionary of all of them if none is."""
+    name = call.const("name")
+    known = _SETS.get(name.partition(":")[0].partition("/")[0]) if isinstance(name, str) else None
+    split = call.value("split")
+    if split is None or (isinstance(split, Const) and split.value is None):
+        names = list(known[1]) if known is not None else ["train", "test", "validation"]
+        entries: dict[object, Value] = {part: _split(call, known, Const(part)) for part in names}
+        result: Value = Mapping(entries, known is not None)
+    else:
+        result = _nested(call, known, split)
+    if call.argument("with_info") is not None and call.const("with_info") is not False:
+        return Sequence("tuple", items=[result, Opaque("tensorflow_datasets.core.DatasetInfo", call)])
+    return result
+
+
+Known = tuple[tuple["int | None", ...], dict[str, int]]
+
+
+def _nested(call: Call, known: Known | None, split: Value) -> Value:
+    split = deref(split)
+    if isinstance(split, Sequence) and split.items is not None:
+        return Sequence(split.kind, items=[_nested(call, known, item) for item in split.items])
+    return _split(call, known, split)
+
+
+def _split(call: Call, known: Known | None, split: Value) -> Value:
+    supervised = call.const("as_supervised", False)
+    element: Value | None = None
+    count: Const | None = None
+    if known is not None:
+        shape, splits = known
+        step = Step(f"tfds.load({call.const('name')!r})", call.place)
+        dims = tuple(None if size is None else Const(size) for size in shape)
+        image = Array("tensor", dims, "uint8", step, frozenset({"image"}))
+        label = Array("tensor", (), "int64", tags=frozenset({"label"}))
+        count = _count(splits, split.value if isinstance(split, Const) else None, step)
+        if supervised is True:
+            element = Sequence("tuple", items=[image, label])
+        elif supervised is False:
+            element = Mapping({"image": image, "label": label}, complete=False)
+    elif supervised is True:
+        element = Sequence("tuple", items=[Unknown(), Unknown()])
+    if call.argument("batch_size") is not None:
+        return Dataset(stages=(call,))
+    return Dataset(element=element, count=count, stages=(call,))
+
+
+def _count(splits: dict[str, int], text: object, step: Step) -> Const | None:
+    """Examples of `train`, `train[:80%]`, `train[1000:]`."""
+    if not isinstance(text, str):
+        return None
+    if text in splits:
+        return Const(splits[text], (step,))
+    found = _SLICE.fullmatch(text)
+    if found is None or found[1] not in splits:
+        return None
+    whole = splits[found[1]]
+    ends = []
+    for digits, percent, default in ((found[2], found[3], 0), (found[4], found[5], whole)):
+        ends.append(default if not digits else round(whole * int(digits) / 100) if percent else int(digits))
+    return Const(max(0, min(ends[1], whole) - ends[0]), (step,))
+
+
+@function("tensorflow_datasets.as_numpy", parameters="dataset")
+def as_numpy(call: Call, run: Run) -> Value:
+    """The same, to iterate over."""
+    value = call.value("dataset")
+    return value if value is not None else Unknown()
