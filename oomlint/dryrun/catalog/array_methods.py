@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.array_operators import matmul
-from oomlint.dryrun.catalog.array_values import as_array, step, without_loads
+from oomlint.dryrun.catalog.array_values import as_array, figures, step, without_loads
 from oomlint.dryrun.catalog.registry import method
 from oomlint.dryrun.dtypes import divided, dtype_of, promote, summed
 from oomlint.dryrun.shapes import (
@@ -133,8 +133,7 @@ def repeat(array: Array, repeats: Value | None, axis: Value | None) -> Array:
 
 @method(
     Array,
-    "copy", "view", "clip", "round", "sort", "byteswap", "newbyteorder", "numpy", "cpu", "detach",
-    "conj", "fillna", "to_numpy", "compute",
+    "copy", "view", "clip", "round", "sort", "byteswap", "newbyteorder", "numpy", "cpu", "detach", "conj", "compute",
 )  # fmt: skip
 def same(call: Call, run: Run) -> Value:
     """The same shape and dtype."""
@@ -144,7 +143,7 @@ def same(call: Call, run: Run) -> Value:
         return replace(array, dtype=dtype_of(call.arguments[0].value), shape=None)
     if name == "sort":
         return Const(None)
-    if name in ("numpy", "to_numpy"):
+    if name == "numpy":
         return replace(array, library="numpy", producer=None)
     return array
 
@@ -194,8 +193,7 @@ def reduction(call: Call, array: Array, name: str) -> Value:
         shape = ()
     asked = call.argument("dtype")
     dtype = reduced_dtype(name, array.dtype) if asked is None else dtype_of(asked.value)
-    tags = without_loads(array.tags) if shape == () else array.tags
-    return replace(array, shape=shape, dtype=dtype, origin=step(call), tags=tags)
+    return replace(array, shape=shape, dtype=dtype, origin=step(call), tags=figures(array.tags))
 
 
 def reduced_dtype(name: str, dtype: str | None) -> str | None:

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 # Of two operands, the one whose library decides what the result is. A table, an HDF5 data set or a
 # memory map gives a plain array as soon as it is computed with.
 _RANK = ("numpy", "sparse", "pandas", "variable", "tensor", "keras")
-LAZY = frozenset({"h5py", "memmap"})
+LAZY = frozenset({"h5py", "memmap", "pil"})
 TENSORS = frozenset({"tensor", "variable", "keras"})
 
 LOADED = "loaded:"
+DECODED = frozenset({"decoded"})  # a picture, sound or volume that was read from a file
 MAX_ITEMS = 2_000  # of a list that is looked at one by one
 
 
@@ -71,6 +72,11 @@ def loads_of(value: Value) -> set[int]:
 def without_loads(tags: frozenset[str]) -> frozenset[str]:
     """The tags of a small part of what was loaded."""
     return frozenset(tag for tag in tags if not tag.startswith(LOADED))
+
+
+def figures(tags: frozenset[str]) -> frozenset[str]:
+    """The tags of numbers that were computed from data: they are neither the data set nor a picture."""
+    return without_loads(tags) - DECODED
 
 
 def of_number(value: Any) -> Array | None:

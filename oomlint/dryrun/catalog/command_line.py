@@ -185,17 +185,6 @@ for _root in _ROOTS:
         function(f"{_root}.DEFINE_{_kind}", parameters="name default help")(_define)
 
 
-@function("absl.app.run", "tf.app.run", "fire.Fire", parameters="main")
-def app_run(call: Call, run: Run) -> Value:
-    """Runs the main function."""
-    main = call.value("main")
-    if main is None:
-        main = run.state.get((run.scope.module or run.scope, "main"))
-    if main is None:
-        return Unknown()
-    return run.call(main, [] if call.name.startswith("fire") else [Unknown()], call)
-
-
 # --- the environment ----------------------------------------------------------------------------------
 
 
