@@ -24,13 +24,17 @@ MULTIPLY = frozenset(
     """operator.mul tf.multiply tf.math.multiply tf.scalar_mul tf.math.scalar_mul keras.ops.multiply
     numpy.multiply""".split()
 )
-ADD = frozenset("operator.add operator.sub tf.add tf.math.add tf.subtract keras.ops.add keras.ops.subtract".split())
+ADD = frozenset(
+    "operator.add operator.sub tf.add tf.math.add tf.subtract keras.ops.add keras.ops.subtract".split()
+)
 ADD_ALL = frozenset("tf.add_n tf.math.add_n builtins.sum keras.ops.sum tf.math.accumulate_n".split())
 MEAN = frozenset(
     """tf.reduce_mean tf.math.reduce_mean keras.ops.mean keras.backend.mean array.mean numpy.mean
     tf.losses.mean_squared_error tf.compat.v1.losses.mean_squared_error""".split()
 )
-SUM = frozenset("tf.reduce_sum tf.math.reduce_sum keras.backend.sum array.sum numpy.sum tf.nn.l2_loss".split())
+SUM = frozenset(
+    "tf.reduce_sum tf.math.reduce_sum keras.backend.sum array.sum numpy.sum tf.nn.l2_loss".split()
+)
 # One value in, the same value out, as far as its size and meaning as a loss go.
 THROUGH = frozenset(
     """tf.cast tf.identity tf.squeeze tf.reshape tf.convert_to_tensor tf.stop_gradient tf.debugging.check_numerics
@@ -93,7 +97,9 @@ def _read(reading: _Reading, value: Value, depth: int) -> None:
     elif name in ADD and len(values) >= 2:
         _sum(reading, call, values[0], values[1], depth)
     elif name in ADD_ALL and values:
-        _read(reading, values[0], depth + 1) if not isinstance(values[0], Sequence) else _add(reading, values[0])
+        _read(reading, values[0], depth + 1) if not isinstance(values[0], Sequence) else _add(
+            reading, values[0]
+        )
     elif name in THROUGH and (values or call.receiver is not None):
         _read(reading, values[0] if values else call.receiver or Unknown(), depth + 1)
     else:
@@ -121,7 +127,9 @@ def _sum(reading: _Reading, call: Call, left: Value, right: Value, depth: int) -
         side = _Reading(reading.trace, seen=reading.seen)
         _read(side, operand, depth + 1)
         sides.append(side)
-        reading.terms = None if reading.terms is None or side.terms is None else reading.terms + side.terms - 1
+        reading.terms = (
+            None if reading.terms is None or side.terms is None else reading.terms + side.terms - 1
+        )
         reading.reduction = reading.reduction or side.reduction
     # A division of one term weighs it (`ce + kl / 10`); only one that all terms have divides the loss.
     shared = {id(item.by) for item in sides[0].divisions} & {id(item.by) for item in sides[1].divisions}
@@ -152,7 +160,9 @@ def _reduction(call: Call, values: list[Value]) -> str:
         chosen = receiver.made_by.argument("reduction") if receiver.made_by is not None else None
         if chosen is None:
             return "mean"
-        text = str(getattr(deref(chosen.value), "name", chosen.const())).lower()  # tf.losses.Reduction.SUM, "sum"
+        text = str(
+            getattr(deref(chosen.value), "name", chosen.const())
+        ).lower()  # tf.losses.Reduction.SUM, "sum"
         return text.rpartition(".")[2] if text.endswith(("sum", "none")) else "mean"
     if name.startswith(("keras.losses.", "tf.nn.", "keras.metrics.")) and values:
         return "none"

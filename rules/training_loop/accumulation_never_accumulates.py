@@ -1,4 +1,4 @@
-'''Gradients divided by N and applied at every step: nothing accumulates.
+"""Gradients divided by N and applied at every step: nothing accumulates.
 
 ## What it does
 
@@ -64,7 +64,7 @@ strategy, where the argument raises.
 
 - <https://keras.io/api/optimizers/#optimizer>
 - <https://github.com/keras-team/keras/issues/3556>
-'''
+"""
 
 from __future__ import annotations
 
@@ -136,11 +136,15 @@ def _finding(
     if given:
         if updates.kind(optimizer) in updates.SCALE_FREE and not updates.clipping(optimizer):
             return None  # divided once too often, which these optimizers do not notice
-        message = f"{what} divided by {text} although the optimizer averages over its accumulation steps itself"
+        message = (
+            f"{what} divided by {text} although the optimizer averages over its accumulation steps itself"
+        )
     else:
         message = f"{what} divided by {text} and applied at every step, so nothing is accumulated"
     if effect:
-        evidence.append(Evidence(effect, optimizer.made_by.place if optimizer and optimizer.made_by else None))
+        evidence.append(
+            Evidence(effect, optimizer.made_by.place if optimizer and optimizer.made_by else None)
+        )
     return RULE.finding(
         division.call.place,
         message,

@@ -99,7 +99,12 @@ def accumulation_divisor(division: Division, gradients: Gradients, trace: Trace)
         return None  # scaled up before, scaled down again
     if isinstance(value, Const):
         number = value.value
-        if isinstance(number, bool) or not isinstance(number, int | float) or number <= 1 or number != int(number):
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int | float)
+            or number <= 1
+            or number != int(number)
+        ):
             return None
         if loss.terms == number or (division.of_loss and isinstance(number, float) and not accumulates):
             return None
@@ -136,7 +141,11 @@ def _means_otherwise(name: str) -> bool:
 
 
 def _names(value: Value, division: Division) -> list[str]:
-    names = [step.text for step in value.trail] if isinstance(value, Const) else [getattr(value, "name", None) or ""]
+    names = (
+        [step.text for step in value.trail]
+        if isinstance(value, Const)
+        else [getattr(value, "name", None) or ""]
+    )
     if len(division.call.arguments) > 1:
         names.append((division.call.arguments[1].path or "").rpartition(".")[2])
     return names
@@ -162,7 +171,9 @@ def _is_batch(value: Const, trace: Trace) -> bool:
 def divisor_evidence(value: Const | Unknown, call: Call) -> list[Evidence]:
     """Where the number of steps comes from."""
     steps = value.trail if isinstance(value, Const) else ()
-    return [Evidence(f"{step.text} = {value.value}", step.place) for step in steps if isinstance(value, Const)][:3]
+    return [
+        Evidence(f"{step.text} = {value.value}", step.place) for step in steps if isinstance(value, Const)
+    ][:3]
 
 
 def divisor_text(value: Const | Unknown, division: Division) -> str:

@@ -124,7 +124,9 @@ def _two(call: Call, run: Run, left: Gradients, right: Gradients) -> Gradients:
     """Gradients with gradients: a running sum if the statement writes what it reads, else a mixture."""
     divisions = (*left.divisions, *(item for item in right.divisions if item not in left.divisions))
     summed = left.summed or right.summed or (call.name in losses.ADD and carried(call, run))
-    return replace(left, divisions=divisions, factors=left.factors + right.factors, summed=summed, mixed=not summed)
+    return replace(
+        left, divisions=divisions, factors=left.factors + right.factors, summed=summed, mixed=not summed
+    )
 
 
 def _added(grads: Gradients, other: Value, call: Call, run: Run) -> Gradients:
@@ -204,7 +206,9 @@ def combined(call: Call, run: Run) -> Value:
 
 
 def _gradients_in(call: Call) -> Gradients | None:
-    return next((value for value in (deref(a.value) for a in call.arguments) if isinstance(value, Gradients)), None)
+    return next(
+        (value for value in (deref(a.value) for a in call.arguments) if isinstance(value, Gradients)), None
+    )
 
 
 @function("tf.nest.map_structure", parameters="func structure")

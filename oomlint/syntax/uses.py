@@ -1,0 +1,63 @@
+"""Where a name is used in a block of code: what a fix must know before it changes what the name holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One occurrence of a dotted name: its node and the nodes around it, innermost first."""
+
+    node: cst.CSTNode
+    around: tuple[cst.CSTNode, ...]
+
+    @property
+    def parent(self) -> cst.CSTNode:
+        """The node directly around it."""
+        return self.around[0]
+
+
+def uses(block: cst.CSTNode, name: str) -> list[Use]:
+    """Every occurrence of a dotted name (`losses`, `self.losses`) in a block, nested functions included.
+
+    Keyword names and attribute names are not occurrences. Scopes are not told apart: a name that another
+    function binds anew counts too, so that what is claimed of all uses holds for those that matter.
+    """
+    found: list[Use] = []
+    stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(block, ())]
+    while stack:
+        node, around = stack.pop()
+        if isinstance(node, cst.Name | cst.Attribute) and around and _dotted(node) == name:
+            found.append(Use(node, around))
+            continue
+        below = (node, *around)
+        for field in node.__dataclass_fields__:
+            if field in _SKIPPED or (field == "attr" and isinstance(node, cst.Attribute)):
+                continue
+            if field == "keyword" and isinstance(node, cst.Arg):
+                continue
+            value = getattr(node, field)
+            if isinstance(value, cst.CSTNode):
+                stack.append((value, below))
+            elif isinstance(value, list | tuple):
+                stack.extend((part, below) for part in reversed(value) if isinstance(part, cst.CSTNode))
+    return found
+
+
+def _dotted(node: cst.CSTNode) -> str:
+    parts: list[str] = []
+    while isinstance(node, cst.Attribute):
+        parts.append(node.attr.value)
+        node = node.value
+    if not isinstance(node, cst.Name):
+        return ""
+    return ".".join([node.value, *reversed(parts)])
+
+
+_SKIPPED = frozenset(
+    """lpar rpar leading_lines lines_after_decorators header footer indent comma semicolon colon equal dot lbracket
+    rbracket lbrace rbrace trailing_whitespace operator asynchronous first_line newline comment""".split()
+)
