@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun import imports, objects
+from oomlint.dryrun import classes, imports, objects
 from oomlint.dryrun.state import Scope, Writes
 from oomlint.dryrun.trace import Argument, Call
+from oomlint.dryrun.values.arrays import computed_from
 from oomlint.dryrun.values.base import (
     NONE,
     Const,
@@ -24,7 +25,16 @@ from oomlint.dryrun.values.base import (
     join_all,
     tags_of,
 )
-from oomlint.dryrun.values.program import Class, Function, Instance, Library, Method, Partial, ProjectModule, Super
+from oomlint.dryrun.values.program import (
+    Class,
+    Function,
+    Instance,
+    Library,
+    Method,
+    Partial,
+    ProjectModule,
+    Super,
+)
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -71,7 +81,9 @@ def evaluate_arguments(run: Run, nodes: Iterable[cst.Arg]) -> Arguments:
                 continue
         elif arg.star == "**" and isinstance(value, Mapping) and value.complete:
             if all(isinstance(key, str) for key in value.entries):
-                arguments.extend(Argument(item, place, name=key, arg=arg) for key, item in value.entries.items())
+                arguments.extend(
+                    Argument(item, place, name=key, arg=arg) for key, item in value.entries.items()
+                )
                 continue
         name = arg.keyword.value if arg.keyword is not None else None
         arguments.append(Argument(value, place, name, arg.star, imports.dotted(arg.value) or None, arg))
@@ -92,9 +104,11 @@ def apply(
         case Function():
             return enter(run, function, arguments, place)
         case Class():
-            return objects.instantiate(run, function, arguments, place)
+            return classes.instantiate(run, function, arguments, place)
         case Library():
-            call = Call(function.name, place, run.context, None, arguments, spelled=function.spelled, path=path)
+            call = Call(
+                function.name, place, run.context, None, arguments, spelled=function.spelled, path=path
+            )
             return library_call(run, call, targets)
         case Method(function=Function() as inner):
             receiver = Argument(function.receiver, place)
@@ -111,7 +125,15 @@ def apply(
                 return method_call(run, Method(function.facet, "__call__"), arguments, place, targets, path)
         case Unknown():
             tags = frozenset().union(function.tags, *(tags_of(item.value) for item in arguments))
-            call = Call("unresolved", place, run.context, None, arguments, result=Unknown(tags=tags), path=function.name)
+            call = Call(
+                "unresolved",
+                place,
+                run.context,
+                None,
+                arguments,
+                result=Unknown(tags=tags),
+                path=function.name,
+            )
             call.statement, call.targets = run.statement, targets
             return run.trace.made(run.record(call)).result
         case Const() | Sequence() | Mapping() | Namespace() | ProjectModule() | Super():
@@ -129,14 +151,19 @@ def library_call(run: Run, call: Call, targets: tuple[str, ...]) -> Value:
         run.record(call)
     handler = run.catalog.on(call) or run.catalog.function(call.name)
     if handler is not None:
-        call.result = handler(call, run)
+        call.result = computed_from(handler(call, run), [deref(item.value) for item in call.arguments])
     else:
         call.result = Unknown(tags=frozenset().union(*(tags_of(item.value) for item in call.arguments)))
     return run.trace.made(call).result
 
 
 def method_call(
-    run: Run, method: Method, arguments: Arguments, place: Place, targets: tuple[str, ...] = (), path: str | None = None
+    run: Run,
+    method: Method,
+    arguments: Arguments,
+    place: Place,
+    targets: tuple[str, ...] = (),
+    path: str | None = None,
 ) -> Value:
     """A call of a method of a typed value, or of a method on an unknown receiver."""
     receiver = deref(method.receiver)
@@ -147,9 +174,15 @@ def method_call(
     call.signature = run.catalog.signatures.get(call.name, ())
     call.statement, call.targets = run.statement, targets
     handler = run.catalog.method(type(receiver), method.name)
-    if not api.startswith("builtins."):
-        run.record(call)
-    elif method.name in ("append", "extend", "insert", "add", "update", "__setitem__", "setdefault"):
+    if not api.startswith("builtins.") or method.name in (
+        "append",
+        "extend",
+        "insert",
+        "add",
+        "update",
+        "__setitem__",
+        "setdefault",
+    ):
         run.record(call)
     if handler is not None:
         call.result = handler(call, run)
@@ -157,7 +190,13 @@ def method_call(
 
 
 def unknown_method(
-    run: Run, receiver: Unknown, name: str, arguments: Arguments, place: Place, targets: tuple[str, ...], path: str | None
+    run: Run,
+    receiver: Unknown,
+    name: str,
+    arguments: Arguments,
+    place: Place,
+    targets: tuple[str, ...],
+    path: str | None,
 ) -> Value:
     """A method call on an unknown: kept, in case its use shows later what the receiver is."""
     call = Call(name, place, run.context, receiver, arguments, path=path)
@@ -203,7 +242,7 @@ def enter(run: Run, function: Function, arguments: Arguments, place: Place, call
     scope = Scope("function", function.scope, function.scope.module)
     before = (run.source, run.scope, run.statement, run.context, run.targets)
     values = bind_parameters(run, function, arguments, known=called)
-    run.context = run.body_context(function, called)
+    run.context = run.body_context(function, called, place)
     run.source, run.scope = function.source, scope
     for name, value in values.items():
         run.state.set((scope, name), value)
@@ -220,7 +259,9 @@ def enter(run: Run, function: Function, arguments: Arguments, place: Place, call
         run.activations.pop()
         run.source, run.scope, run.statement, run.context, run.targets = before
     if activation.leaving:
-        outer = [{key: value for key, value in way.items() if key[0] is not scope} for way in activation.leaving]
+        outer = [
+            {key: value for key, value in way.items() if key[0] is not scope} for way in activation.leaving
+        ]
         run.state.meet([{}, *(way for way in outer if way)])
     if activation.yielded:
         return Sequence("generator", element=join_all(activation.yielded))
@@ -253,7 +294,9 @@ def bind_parameters(run: Run, function: Function, arguments: Arguments, known: b
     return values
 
 
-def _parameter(run: Run, function: Function, parameter: cst.Param, given: Argument | None, known: bool) -> Value:
+def _parameter(
+    run: Run, function: Function, parameter: cst.Param, given: Argument | None, known: bool
+) -> Value:
     """What one parameter is: the argument, else the default, else an unknown of the annotated type."""
     name = parameter.name.value
     if given is not None:
@@ -263,9 +306,11 @@ def _parameter(run: Run, function: Function, parameter: cst.Param, given: Argume
         return value
     default = function.defaults.get(name)
     if default is not None:
-        bound = default.bound(name, run.place_in(function, parameter)) if isinstance(default, Const) else default
+        bound = (
+            default.bound(name, run.place_in(function, parameter)) if isinstance(default, Const) else default
+        )
         return bound if known or not isinstance(bound, Const) else soft_default(bound)
-    return objects.annotated(run, function, parameter.annotation)
+    return classes.annotated(run, function, parameter.annotation)
 
 
 def soft_default(value: Const) -> Value:

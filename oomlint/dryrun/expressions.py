@@ -9,10 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from oomlint.dryrun import calls, imports, loops, objects, operators
+from oomlint.dryrun import calls, imports, loops, objects, operators, subscripts
 from oomlint.dryrun.state import Scope
 from oomlint.dryrun.trace import Branch
-from oomlint.dryrun.values.base import NONE, Const, Mapping, Sequence, Slice, Unknown, Value, deref, join, merge, tags_of
+from oomlint.dryrun.values.base import (
+    NONE,
+    Const,
+    Mapping,
+    Sequence,
+    Slice,
+    Unknown,
+    Value,
+    deref,
+    join,
+    merge,
+    tags_of,
+)
 from oomlint.dryrun.values.program import Function, Library
 
 if TYPE_CHECKING:
@@ -133,9 +145,9 @@ def _elements(run: Run, elements: Any) -> list[Value] | None:
             if inner.items is None:
                 items = None
             else:
-                items.extend(inner.items)
+                subscripts.extend(inner.items)
         else:
-            items.append(value)
+            subscripts.append(value)
     return items
 
 
@@ -202,7 +214,11 @@ def _boolean(run: Run, node: cst.BooleanOperation) -> Value:
         if decided is not None:
             left = right
         elif is_and:
-            left = Unknown(type="bool", tags=tags_of(left) | tags_of(right)) if isinstance(left, Unknown) else right
+            left = (
+                Unknown(type="bool", tags=tags_of(left) | tags_of(right))
+                if isinstance(left, Unknown)
+                else right
+            )
         else:
             left = join(left, right)
     return left
@@ -268,7 +284,7 @@ def _subscript(run: Run, node: cst.Subscript) -> Value:
     value = evaluate(run, node.value)
     indices = [evaluate_index(run, element.slice) for element in node.slice]
     index = indices[0] if len(indices) == 1 else Sequence("tuple", items=indices)
-    return objects.get_item(run, value, index, node)
+    return subscripts.get_item(run, value, index, node)
 
 
 def evaluate_index(run: Run, node: cst.BaseSlice) -> Value:
@@ -276,7 +292,9 @@ def evaluate_index(run: Run, node: cst.BaseSlice) -> Value:
     if isinstance(node, cst.Index):
         return evaluate(run, node.value)
     assert isinstance(node, cst.Slice)
-    lower, upper, step = (NONE if part is None else evaluate(run, part) for part in (node.lower, node.upper, node.step))
+    lower, upper, step = (
+        NONE if part is None else evaluate(run, part) for part in (node.lower, node.upper, node.step)
+    )
     return Slice(lower, upper, step)
 
 

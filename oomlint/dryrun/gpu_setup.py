@@ -33,33 +33,125 @@ LOSES_SILENTLY = (
 )
 
 _NAMES = frozenset(
-    """tf.constant tf.Variable tf.convert_to_tensor tf.zeros tf.ones tf.fill tf.eye tf.range tf.cast tf.linspace
-    tf.stack tf.concat tf.reshape tf.transpose tf.matmul tf.one_hot tf.zeros_like tf.ones_like tf.identity tf.tile
-    tf.expand_dims tf.squeeze tf.where tf.gather tf.add tf.subtract tf.multiply tf.divide tf.square tf.sqrt tf.exp
-    tf.abs tf.argmax tf.argmin tf.reduce_sum tf.reduce_mean tf.reduce_max tf.reduce_min tf.equal tf.greater tf.less
-    tf.TensorArray tf.device tf.config.list_logical_devices tf.config.experimental_connect_to_cluster
-    tf.config.get_memory_info tf.tpu.experimental.initialize_tpu_system tf.summary.create_file_writer
-    tf.saved_model.load tf.io.read_file tf.io.decode_jpeg tf.io.decode_image tf.io.decode_png tf.io.decode_raw
-    tf.data.TFRecordDataset tf.data.TextLineDataset tf.data.FixedLengthRecordDataset
-    tf.data.Dataset.from_tensor_slices tf.data.Dataset.from_tensors tf.data.Dataset.from_generator
-    tf.data.Dataset.range tf.data.Dataset.list_files tf.data.Dataset.zip tf.data.Dataset.random tf.data.Dataset.load
-    tf.data.experimental.make_csv_dataset tf.data.experimental.CsvDataset
-    tf.data.experimental.make_batched_features_dataset tensorflow_datasets.load tensorflow_hub.load
-    keras.utils.image_dataset_from_directory keras.utils.text_dataset_from_directory
-    keras.utils.audio_dataset_from_directory keras.utils.timeseries_dataset_from_array keras.models.load_model
-    keras.saving.load_model keras.models.clone_model keras.models.model_from_json keras.layers.TextVectorization
-    keras.layers.StringLookup keras.layers.IntegerLookup keras.Model.compile keras.Model.fit
-    keras.Model.fit_generator keras.Model.train_on_batch keras.Model.predict keras.Model.evaluate keras.Model.build
-    keras.Model.__call__ keras.Model.load_weights""".split()
+    [
+        "tf.constant",
+        "tf.Variable",
+        "tf.convert_to_tensor",
+        "tf.zeros",
+        "tf.ones",
+        "tf.fill",
+        "tf.eye",
+        "tf.range",
+        "tf.cast",
+        "tf.linspace",
+        "tf.stack",
+        "tf.concat",
+        "tf.reshape",
+        "tf.transpose",
+        "tf.matmul",
+        "tf.one_hot",
+        "tf.zeros_like",
+        "tf.ones_like",
+        "tf.identity",
+        "tf.tile",
+        "tf.expand_dims",
+        "tf.squeeze",
+        "tf.where",
+        "tf.gather",
+        "tf.add",
+        "tf.subtract",
+        "tf.multiply",
+        "tf.divide",
+        "tf.square",
+        "tf.sqrt",
+        "tf.exp",
+        "tf.abs",
+        "tf.argmax",
+        "tf.argmin",
+        "tf.reduce_sum",
+        "tf.reduce_mean",
+        "tf.reduce_max",
+        "tf.reduce_min",
+        "tf.equal",
+        "tf.greater",
+        "tf.less",
+        "tf.TensorArray",
+        "tf.device",
+        "tf.config.list_logical_devices",
+        "tf.config.experimental_connect_to_cluster",
+        "tf.config.get_memory_info",
+        "tf.tpu.experimental.initialize_tpu_system",
+        "tf.summary.create_file_writer",
+        "tf.saved_model.load",
+        "tf.io.read_file",
+        "tf.io.decode_jpeg",
+        "tf.io.decode_image",
+        "tf.io.decode_png",
+        "tf.io.decode_raw",
+        "tf.data.TFRecordDataset",
+        "tf.data.TextLineDataset",
+        "tf.data.FixedLengthRecordDataset",
+        "tf.data.Dataset.from_tensor_slices",
+        "tf.data.Dataset.from_tensors",
+        "tf.data.Dataset.from_generator",
+        "tf.data.Dataset.range",
+        "tf.data.Dataset.list_files",
+        "tf.data.Dataset.zip",
+        "tf.data.Dataset.random",
+        "tf.data.Dataset.load",
+        "tf.data.experimental.make_csv_dataset",
+        "tf.data.experimental.CsvDataset",
+        "tf.data.experimental.make_batched_features_dataset",
+        "tensorflow_datasets.load",
+        "tensorflow_hub.load",
+        "keras.utils.image_dataset_from_directory",
+        "keras.utils.text_dataset_from_directory",
+        "keras.utils.audio_dataset_from_directory",
+        "keras.utils.timeseries_dataset_from_array",
+        "keras.models.load_model",
+        "keras.saving.load_model",
+        "keras.models.clone_model",
+        "keras.models.model_from_json",
+        "keras.layers.TextVectorization",
+        "keras.layers.StringLookup",
+        "keras.layers.IntegerLookup",
+        "keras.Model.compile",
+        "keras.Model.fit",
+        "keras.Model.fit_generator",
+        "keras.Model.train_on_batch",
+        "keras.Model.predict",
+        "keras.Model.evaluate",
+        "keras.Model.build",
+        "keras.Model.__call__",
+        "keras.Model.load_weights",
+    ]
 )
 _PREFIXES = (
     *("tf.math.", "tf.image.", "tf.linalg.", "tf.signal.", "tf.ragged.", "tf.lookup."),
     *("keras.ops.", "keras.random.", "keras.applications."),
 )
 _SEEDED = frozenset(
-    """Dropout SpatialDropout1D SpatialDropout2D SpatialDropout3D GaussianNoise GaussianDropout AlphaDropout LSTM GRU
-    SimpleRNN RandomFlip RandomRotation RandomZoom RandomCrop RandomTranslation RandomContrast RandomBrightness
-    RandomHeight RandomWidth""".split()
+    [
+        "Dropout",
+        "SpatialDropout1D",
+        "SpatialDropout2D",
+        "SpatialDropout3D",
+        "GaussianNoise",
+        "GaussianDropout",
+        "AlphaDropout",
+        "LSTM",
+        "GRU",
+        "SimpleRNN",
+        "RandomFlip",
+        "RandomRotation",
+        "RandomZoom",
+        "RandomCrop",
+        "RandomTranslation",
+        "RandomContrast",
+        "RandomBrightness",
+        "RandomHeight",
+        "RandomWidth",
+    ]
 )
 
 
@@ -86,7 +178,11 @@ def makes_devices(call: Call, keras3: bool) -> bool:
         case "keras":
             if last == "Sequential":
                 layers = call.value("layers")
-                built = isinstance(layers, Sequence) and bool(layers.items) and _has_input((layers.items or [NONE])[0])
+                built = (
+                    isinstance(layers, Sequence)
+                    and bool(layers.items)
+                    and _has_input((layers.items or [NONE])[0])
+                )
                 return built or not keras3 or call.spelled.startswith("tf_keras")
             return last == "Model" and len(call.arguments) > 1
     return False

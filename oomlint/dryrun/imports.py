@@ -23,7 +23,20 @@ if TYPE_CHECKING:
 
 
 # Never looked for in the project, even where the project is a copy of the library.
-LIBRARIES = frozenset("tensorflow keras tf_keras keras_core numpy pandas tensorflow_datasets torch jax sklearn".split())
+LIBRARIES = frozenset(
+    [
+        "tensorflow",
+        "keras",
+        "tf_keras",
+        "keras_core",
+        "numpy",
+        "pandas",
+        "tensorflow_datasets",
+        "torch",
+        "jax",
+        "sklearn",
+    ]
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +61,9 @@ def resolve(run: Run, value: Value) -> Value:
             if value.name is None:
                 value.value = module(run, value.package, value.level)
             else:
-                source = module(run, value.package, value.level) if value.package or value.level else Unknown()
+                source = (
+                    module(run, value.package, value.level) if value.package or value.level else Unknown()
+                )
                 value.value = member(run, source, value.package, value.level, value.name)
         finally:
             run.source = before
@@ -117,7 +132,9 @@ def member(run: Run, source: Value, package: str, level: int, name: str) -> Valu
         if value is not None:
             return resolve(run, value)
         below = module(run, f"{package}.{name}" if package else name, level)
-        return below if isinstance(below, ProjectModule) else star_member(run, source.scope, name) or Unknown()
+        return (
+            below if isinstance(below, ProjectModule) else star_member(run, source.scope, name) or Unknown()
+        )
     if isinstance(source, Library):
         if run.resolver is None or package.partition(".")[0] in LIBRARIES:
             return library_member(run, source, name)
@@ -175,7 +192,9 @@ def note_library(run: Run, name: str, node: cst.CSTNode) -> None:
 def module(run: Run, name: str, level: int) -> Value:
     """A module by name: one of the project's, run on first import, or a library."""
     look = run.resolver is not None and not (level == 0 and name.partition(".")[0] in LIBRARIES)
-    source = run.resolver.resolve(run.source.document, name, level) if look and run.resolver is not None else None
+    source = (
+        run.resolver.resolve(run.source.document, name, level) if look and run.resolver is not None else None
+    )
     if source is None:
         return Library(canonical(name), name) if level == 0 and name else Unknown()
     return project_module(run, source)

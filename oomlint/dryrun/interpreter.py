@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun import calls, expressions, loops, objects, statements
+from oomlint.dryrun import calls, classes, expressions, loops, objects, statements
 from oomlint.dryrun.calls import Activation
 from oomlint.dryrun.catalog.registry import Catalog, Iteration, load
-from oomlint.dryrun.modules import ModuleResolver, module_name
 from oomlint.dryrun.flow import Flow, count
+from oomlint.dryrun.modules import ModuleResolver, module_name
 from oomlint.dryrun.state import Scope, State
 from oomlint.dryrun.trace import Argument, Body, Call, Context, Role, Trace
 from oomlint.dryrun.values.base import Const, Pending, Unknown, Value, deref
@@ -183,7 +183,7 @@ class Run:
     def instance_of(self, cls: Class) -> Instance:
         """The last object the program made of a class, or one made with unknown arguments."""
         if cls.instance is None:
-            objects.instantiate(self, cls, (), self.place(cls.node), known=False)
+            classes.instantiate(self, cls, (), self.place(cls.node), known=False)
         assert cls.instance is not None
         return cls.instance
 
@@ -223,7 +223,9 @@ class Run:
         """Call a value."""
         return calls.apply(self, function, arguments, place)
 
-    def enter(self, function: Function, arguments: tuple[Argument, ...], place: Place, called: bool = True) -> Value:
+    def enter(
+        self, function: Function, arguments: tuple[Argument, ...], place: Place, called: bool = True
+    ) -> Value:
         """Run the body of a function of the program."""
         return calls.enter(self, function, arguments, place, called)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from oomlint.dryrun import imports, objects, operators
+from oomlint.dryrun import imports, operators, subscripts
 from oomlint.dryrun.catalog.registry import Iteration
 from oomlint.dryrun.flow import Flow, Ways
 from oomlint.dryrun.state import Key, Scope
@@ -25,8 +25,23 @@ if TYPE_CHECKING:
 MAX_UNROLL = 64  # rounds; DenseNet's longest block has 48 layers
 # Methods whose call in a loop's body says that the loop trains or measures and does not build.
 TRAINING = frozenset(
-    """fit fit_generator train_on_batch test_on_batch predict predict_on_batch evaluate apply_gradients minimize
-    gradient run reset_states reset_state step search""".split()
+    [
+        "fit",
+        "fit_generator",
+        "train_on_batch",
+        "test_on_batch",
+        "predict",
+        "predict_on_batch",
+        "evaluate",
+        "apply_gradients",
+        "minimize",
+        "gradient",
+        "run",
+        "reset_states",
+        "reset_state",
+        "step",
+        "search",
+    ]
 )
 
 
@@ -54,7 +69,13 @@ def execute_for(run: Run, node: cst.For) -> Flow:
     value = run.evaluate(node.iter)
     value = infer_iterated(run, value)
     inner = iterate(run, value)
-    count = inner.count if inner.count is not None else Const(len(inner.items)) if inner.items is not None else None
+    count = (
+        inner.count
+        if inner.count is not None
+        else Const(len(inner.items))
+        if inner.items is not None
+        else None
+    )
     facts = body_facts(run, node)
     unroll = (
         inner.items is not None
@@ -86,7 +107,7 @@ def execute_for(run: Run, node: cst.For) -> Flow:
         if element is None:
             element = Unknown(tags=tags_of(value))
             if isinstance(node.target, cst.Tuple):
-                element = objects.unknown_item(value)
+                element = subscripts.unknown_item(value)
         run.assign(node.target, element, node.iter)
         return run.execute_suite(node.body)
 
@@ -192,9 +213,32 @@ def code_children(node: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 SKIPPED_FIELDS = frozenset(
-    """lpar rpar leading_lines lines_after_decorators header footer indent comma semicolon colon equal dot
-    lbracket rbracket lbrace rbrace trailing_whitespace operator asynchronous annotation returns
-    first_line newline comment""".split()
+    [
+        "lpar",
+        "rpar",
+        "leading_lines",
+        "lines_after_decorators",
+        "header",
+        "footer",
+        "indent",
+        "comma",
+        "semicolon",
+        "colon",
+        "equal",
+        "dot",
+        "lbracket",
+        "rbracket",
+        "lbrace",
+        "rbrace",
+        "trailing_whitespace",
+        "operator",
+        "asynchronous",
+        "annotation",
+        "returns",
+        "first_line",
+        "newline",
+        "comment",
+    ]
 )
 
 
@@ -244,7 +288,9 @@ def infer_iterated(run: Run, value: Value) -> Value:
 
 def comprehension(run: Run, node: Any) -> Value:
     """A list or set comprehension or generator expression."""
-    kind = "list" if isinstance(node, cst.ListComp) else "set" if isinstance(node, cst.SetComp) else "generator"
+    kind = (
+        "list" if isinstance(node, cst.ListComp) else "set" if isinstance(node, cst.SetComp) else "generator"
+    )
     results: list[Value] = []
     exact, count = _comp_for(run, node.for_in, lambda: results.append(run.evaluate(node.elt)), node)
     if exact:
@@ -268,13 +314,21 @@ def dict_comprehension(run: Run, node: cst.DictComp) -> Value:
     return mapping
 
 
-def _comp_for(run: Run, clause: cst.CompFor, leaf: Callable[[], object], node: cst.CSTNode) -> tuple[bool, Const | None]:
+def _comp_for(
+    run: Run, clause: cst.CompFor, leaf: Callable[[], object], node: cst.CSTNode
+) -> tuple[bool, Const | None]:
     """Run the clauses of a comprehension: whether every round was taken, else how many there are."""
     value = run.evaluate(clause.iter)
     inner = iterate(run, infer_iterated(run, value))
     filtered = bool(clause.ifs)
     unroll = inner.items is not None and len(inner.items) <= MAX_UNROLL and not filtered and run.fuel > 1000
-    count = inner.count if inner.count is not None else Const(len(inner.items)) if inner.items is not None else None
+    count = (
+        inner.count
+        if inner.count is not None
+        else Const(len(inner.items))
+        if inner.items is not None
+        else None
+    )
     loop = Loop(run.place(node), "comprehension", value, None if filtered else count, unroll)
     before_scope, before_context = run.scope, run.context
     run.scope = Scope("comprehension", before_scope, before_scope.module)
@@ -282,7 +336,9 @@ def _comp_for(run: Run, clause: cst.CompFor, leaf: Callable[[], object], node: c
     run.trace.add(Iterate(value, loop, before_context))
     exact, total = unroll, None if filtered else count
     try:
-        rounds = inner.items if unroll and inner.items is not None else [_representative(inner, value, clause)]
+        rounds = (
+            inner.items if unroll and inner.items is not None else [_representative(inner, value, clause)]
+        )
         for item in rounds:
             run.burn()
             run.assign(clause.target, item, clause.iter)
@@ -306,4 +362,8 @@ def _representative(inner: Iteration, value: Value, clause: cst.CompFor) -> Valu
         return inner.element
     if inner.items:
         return soften(join_all(inner.items))
-    return objects.unknown_item(value) if isinstance(clause.target, cst.Tuple) else Unknown(tags=tags_of(value))
+    return (
+        subscripts.unknown_item(value)
+        if isinstance(clause.target, cst.Tuple)
+        else Unknown(tags=tags_of(value))
+    )

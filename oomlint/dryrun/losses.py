@@ -17,30 +17,83 @@ if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call, Trace
 
 DIVIDE = frozenset(
-    """operator.truediv operator.floordiv tf.divide tf.truediv tf.realdiv tf.math.divide tf.math.truediv
-    tf.math.divide_no_nan tf.math.xdivy keras.ops.divide keras.ops.true_divide numpy.divide""".split()
+    [
+        "operator.truediv",
+        "operator.floordiv",
+        "tf.divide",
+        "tf.truediv",
+        "tf.realdiv",
+        "tf.math.divide",
+        "tf.math.truediv",
+        "tf.math.divide_no_nan",
+        "tf.math.xdivy",
+        "keras.ops.divide",
+        "keras.ops.true_divide",
+        "numpy.divide",
+    ]
 )
 MULTIPLY = frozenset(
-    """operator.mul tf.multiply tf.math.multiply tf.scalar_mul tf.math.scalar_mul keras.ops.multiply
-    numpy.multiply""".split()
+    [
+        "operator.mul",
+        "tf.multiply",
+        "tf.math.multiply",
+        "tf.scalar_mul",
+        "tf.math.scalar_mul",
+        "keras.ops.multiply",
+        "numpy.multiply",
+    ]
 )
 ADD = frozenset(
-    "operator.add operator.sub tf.add tf.math.add tf.subtract keras.ops.add keras.ops.subtract".split()
+    [
+        "operator.add",
+        "operator.sub",
+        "tf.add",
+        "tf.math.add",
+        "tf.subtract",
+        "keras.ops.add",
+        "keras.ops.subtract",
+    ]
 )
-ADD_ALL = frozenset("tf.add_n tf.math.add_n builtins.sum keras.ops.sum tf.math.accumulate_n".split())
+ADD_ALL = frozenset(["tf.add_n", "tf.math.add_n", "builtins.sum", "keras.ops.sum", "tf.math.accumulate_n"])
 MEAN = frozenset(
-    """tf.reduce_mean tf.math.reduce_mean keras.ops.mean keras.backend.mean array.mean numpy.mean
-    tf.losses.mean_squared_error tf.compat.v1.losses.mean_squared_error""".split()
+    [
+        "tf.reduce_mean",
+        "tf.math.reduce_mean",
+        "keras.ops.mean",
+        "keras.backend.mean",
+        "array.mean",
+        "numpy.mean",
+        "tf.losses.mean_squared_error",
+        "tf.compat.v1.losses.mean_squared_error",
+    ]
 )
 SUM = frozenset(
-    "tf.reduce_sum tf.math.reduce_sum keras.backend.sum array.sum numpy.sum tf.nn.l2_loss".split()
+    ["tf.reduce_sum", "tf.math.reduce_sum", "keras.backend.sum", "array.sum", "numpy.sum", "tf.nn.l2_loss"]
 )
 # One value in, the same value out, as far as its size and meaning as a loss go.
 THROUGH = frozenset(
-    """tf.cast tf.identity tf.squeeze tf.reshape tf.convert_to_tensor tf.stop_gradient tf.debugging.check_numerics
-    tf.constant keras.ops.cast keras.ops.squeeze keras.ops.convert_to_tensor keras.Optimizer.scale_loss
-    keras.Optimizer.get_scaled_loss array.astype builtins.float builtins.int operator.neg operator.pos tf.negative
-    tf.nn.scale_regularization_loss""".split()
+    [
+        "tf.cast",
+        "tf.identity",
+        "tf.squeeze",
+        "tf.reshape",
+        "tf.convert_to_tensor",
+        "tf.stop_gradient",
+        "tf.debugging.check_numerics",
+        "tf.constant",
+        "keras.ops.cast",
+        "keras.ops.squeeze",
+        "keras.ops.convert_to_tensor",
+        "keras.Optimizer.scale_loss",
+        "keras.Optimizer.get_scaled_loss",
+        "array.astype",
+        "builtins.float",
+        "builtins.int",
+        "operator.neg",
+        "operator.pos",
+        "tf.negative",
+        "tf.nn.scale_regularization_loss",
+    ]
 )
 MAX_DEPTH = 64
 

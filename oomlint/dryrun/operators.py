@@ -56,7 +56,9 @@ def fold(name: str, left: Any, right: Any) -> Any:
     return result
 
 
-def binary(run: Run, name: str, left: Value, right: Value, node: cst.CSTNode, paths: tuple[str | None, str | None]) -> Value:
+def binary(
+    run: Run, name: str, left: Value, right: Value, node: cst.CSTNode, paths: tuple[str | None, str | None]
+) -> Value:
     """The value of `left <name> right`."""
     left, right = deref(left), deref(right)
     if isinstance(left, Const) and isinstance(right, Const):
@@ -95,7 +97,10 @@ def binary(run: Run, name: str, left: Value, right: Value, node: cst.CSTNode, pa
         if kinds == {"int"} and name != "truediv":
             kind = "int"
     result = Unknown(type=kind, tags=tags_of(left) | tags_of(right))
-    operands = (Argument(left, run.place(node), path=paths[0]), Argument(right, run.place(node), path=paths[1]))
+    operands = (
+        Argument(left, run.place(node), path=paths[0]),
+        Argument(right, run.place(node), path=paths[1]),
+    )
     result.operation = Call(
         f"operator.{name}", run.place(node), run.context, left, operands, (), result, statement=run.statement
     )
@@ -115,7 +120,11 @@ def _type(value: Value) -> str | None:
 def _sequences(name: str, left: Sequence, right: Value) -> Value:
     """Concatenation and repetition of lists and tuples."""
     if name == "add" and isinstance(right, Sequence):
-        if left.items is not None and right.items is not None and len(left.items) + len(right.items) <= MAX_TEXT:
+        if (
+            left.items is not None
+            and right.items is not None
+            and len(left.items) + len(right.items) <= MAX_TEXT
+        ):
             return Sequence(left.kind, items=[*left.items, *right.items], tags=left.tags | right.tags)
         one, two = left.length, right.length
         count = Const(one.value + two.value, merge(one.trail, two.trail)) if one and two else None

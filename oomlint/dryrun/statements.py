@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from oomlint.dryrun import imports, loops, objects, operators
+from oomlint.dryrun import classes, imports, loops, objects, operators, subscripts
 from oomlint.dryrun.flow import Flow, Ways
 from oomlint.dryrun.trace import Assign, Branch, Handler, HandlerFacts, Try, Within
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref
@@ -71,11 +71,13 @@ def assign(run: Run, target: cst.CSTNode, value: Value, origin: cst.CSTNode, aug
             value = value.bound(attr.value, run.place(origin))
             objects.set_attribute(run, owner, attr.value, value)
             path = imports.dotted(target) or f"?.{attr.value}"
-            run.trace.add(Assign(path, value, run.place(target), run.context, augmented=augmented, target=owner))
+            run.trace.add(
+                Assign(path, value, run.place(target), run.context, augmented=augmented, target=owner)
+            )
         case cst.Subscript(value=base, slice=elements):
             owner = run.evaluate(base)
             index = run.evaluate_index(elements[0].slice) if len(elements) == 1 else Unknown()
-            objects.set_item(run, owner, index, value, target)
+            subscripts.set_item(run, owner, index, value, target)
         case cst.Tuple(elements=elements) | cst.List(elements=elements):
             unpack(run, list(elements), value, origin)
         case cst.StarredElement(value=inner):
@@ -85,13 +87,19 @@ def assign(run: Run, target: cst.CSTNode, value: Value, origin: cst.CSTNode, aug
 def unpack(run: Run, elements: list[Any], value: Value, origin: cst.CSTNode) -> None:
     """Tuple unpacking, with at most one starred target."""
     inner = run.iterate(value)
-    starred = next((index for index, element in enumerate(elements) if isinstance(element, cst.StarredElement)), None)
+    starred = next(
+        (index for index, element in enumerate(elements) if isinstance(element, cst.StarredElement)), None
+    )
     if inner.items is not None and (len(inner.items) == len(elements) or starred is not None):
         items = list(inner.items)
         if starred is not None:
             after = len(elements) - starred - 1
             middle = Sequence("list", items=items[starred : len(items) - after])
-            items = [*items[:starred], middle, *items[len(items) - after :]] if after else [*items[:starred], middle]
+            items = (
+                [*items[:starred], middle, *items[len(items) - after :]]
+                if after
+                else [*items[:starred], middle]
+            )
         for element, item in zip(elements, items, strict=False):
             assign(run, element.value, item, origin)
         return
@@ -99,7 +107,7 @@ def unpack(run: Run, elements: list[Any], value: Value, origin: cst.CSTNode) -> 
         if inner.element is not None and type(value) not in run.catalog.items:
             part = inner.element
         else:
-            part = objects.get_item(run, value, Const(position), origin)
+            part = subscripts.get_item(run, value, Const(position), origin)
         assign(run, element.value, Sequence("list", element=part) if position == starred else part, origin)
 
 
@@ -119,7 +127,7 @@ def _annotated(run: Run, node: cst.AnnAssign) -> None:
     value = run.evaluate(node.value)
     run.targets = (None, ())
     if isinstance(value, Unknown) and value.made_by is None and value.name is None:
-        value = objects.of_annotation(run, node.annotation) or value
+        value = classes.of_annotation(run, node.annotation) or value
     assign(run, node.target, value, node.value)
 
 
@@ -128,7 +136,7 @@ def _augmented(run: Run, node: cst.AugAssign) -> None:
     new = run.evaluate(node.value)
     name = operators.BINARY[type(node.operator)]
     if isinstance(old, Sequence) and old.kind == "list" and name == "add":
-        objects.extend(run, old, new)
+        subscripts.extend(run, old, new)
         run.trace.add(
             Assign(imports.dotted(node.target), old, run.place(node.target), run.context, augmented=name)
         )
@@ -145,7 +153,7 @@ def _delete(run: Run, node: cst.Del) -> None:
     for target in targets:
         inner = target.value if isinstance(target, cst.Element) else target
         if isinstance(inner, cst.Subscript):
-            objects.delete_item(run.evaluate(inner.value))
+            subscripts.delete_item(run.evaluate(inner.value))
         run.trace.add(Assign(imports.dotted(inner), NONE, run.place(inner), run.context, augmented="del"))
 
 
@@ -186,12 +194,12 @@ def _function(run: Run, node: cst.FunctionDef) -> None:
             default = run.evaluate(parameter.default)
             function.defaults[parameter.name.value] = default
     run.functions.append(function)
-    value = objects.decorate(run, function, node.decorators)
+    value = classes.decorate(run, function, node.decorators)
     run.state.set((run.scope, function.name), value)
 
 
 def _class(run: Run, node: cst.ClassDef) -> None:
-    run.state.set((run.scope, node.name.value), objects.define_class(run, node))
+    run.state.set((run.scope, node.name.value), classes.define_class(run, node))
 
 
 # --- branches ---------------------------------------------------------------------------------------
@@ -291,7 +299,10 @@ def _bind_pattern(run: Run, pattern: cst.CSTNode, subject: Value) -> None:
     if isinstance(pattern, cst.MatchAs) and pattern.name is not None:
         run.state.set((run.scope, pattern.name.value), subject)
     for child in pattern.children:
-        if isinstance(child, cst.MatchPattern | cst.MatchSequenceElement | cst.MatchKeywordElement | cst.MatchMappingElement):
+        if isinstance(
+            child,
+            cst.MatchPattern | cst.MatchSequenceElement | cst.MatchKeywordElement | cst.MatchMappingElement,
+        ):
             _bind_pattern(run, child, Unknown())
         elif isinstance(child, cst.Name) and isinstance(pattern, cst.MatchStar):
             run.state.set((run.scope, child.value), Unknown())

@@ -276,7 +276,9 @@ class Trace:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.events: list[Event] = []
-        self.libraries: dict[str, str] = {}  # canonical root -> module as first imported (`keras` -> `tensorflow.keras`)
+        self.libraries: dict[
+            str, str
+        ] = {}  # canonical root -> module as first imported (`keras` -> `tensorflow.keras`)
         self.imports: list[tuple[str, Place]] = []  # modules imported, in order, with the statement
         self.guarded_main = False  # has `if __name__ == "__main__":`
         self.exhausted = False  # the dry run stopped at its bound; later calls were not entered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun import objects
+from oomlint.dryrun import objects, subscripts
 from oomlint.dryrun.catalog.registry import Iteration, function, iteration, method
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Sequence, Unknown, Value, deref, join
 from oomlint.dryrun.values.program import Class, Instance, Super
@@ -50,7 +50,7 @@ def set_attribute(call: Call, run: Run) -> Value:
 def append(call: Call, run: Run) -> Value:
     """One more element."""
     if isinstance(call.receiver, Sequence) and call.arguments:
-        objects.append(run, call.receiver, deref(call.arguments[0].value))
+        subscripts.append(run, call.receiver, deref(call.arguments[0].value))
     return NONE
 
 
@@ -63,7 +63,7 @@ def insert(call: Call, run: Run) -> Value:
         if receiver.items is not None and isinstance(index, int) and not run.context.loops():
             receiver.items.insert(index, item)
         else:
-            objects.append(run, receiver, item)
+            subscripts.append(run, receiver, item)
     return NONE
 
 
@@ -72,7 +72,7 @@ def extend(call: Call, run: Run) -> Value:
     """The elements of another iterable."""
     other = call.value("iterable")
     if isinstance(call.receiver, Sequence) and other is not None:
-        objects.extend(run, call.receiver, other)
+        subscripts.extend(run, call.receiver, other)
     return NONE
 
 
@@ -165,11 +165,11 @@ def mapping_views(call: Call, run: Run) -> Value:
     assert isinstance(receiver, Mapping)
     which = call.name.rpartition(".")[2]
     pairs: list[tuple[Value, Value]] = [(Const(key), value) for key, value in receiver.entries.items()]
-    views = {
-        "items": [Sequence("tuple", items=[key, value]) for key, value in pairs],
-        "values": [value for _, value in pairs],
-        "keys": [key for key, _ in pairs],
-    }[which]
+    views: list[Value]
+    if which == "items":
+        views = [Sequence("tuple", items=[key, value]) for key, value in pairs]
+    else:
+        views = [value if which == "values" else key for key, value in pairs]
     view = Sequence("tuple", items=list(views))
     if not receiver.complete:
         if receiver.other is not None and which == "values":

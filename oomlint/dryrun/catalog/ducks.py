@@ -9,18 +9,42 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.registry import duck, iterated
-from oomlint.dryrun.values.base import Const, Opaque, Pending, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.base import Opaque, Pending, Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.program import Library
-from oomlint.dryrun.values.training import Gradients, Model, Optimizer
+from oomlint.dryrun.values.training import Model, Optimizer
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
 
-PIPELINE = frozenset("map prefetch batch shuffle cache repeat interleave take skip padded_batch unbatch filter".split())
+PIPELINE = frozenset(
+    [
+        "map",
+        "prefetch",
+        "batch",
+        "shuffle",
+        "cache",
+        "repeat",
+        "interleave",
+        "take",
+        "skip",
+        "padded_batch",
+        "unbatch",
+        "filter",
+    ]
+)
 FIT_ONLY = frozenset(
-    """epochs validation_data validation_split steps_per_epoch callbacks initial_epoch validation_steps
-    validation_batch_size validation_freq""".split()
+    [
+        "epochs",
+        "validation_data",
+        "validation_split",
+        "steps_per_epoch",
+        "callbacks",
+        "initial_epoch",
+        "validation_steps",
+        "validation_batch_size",
+        "validation_freq",
+    ]
 )
 
 
@@ -51,7 +75,9 @@ def model_by_compile(pending: Pending, run: Run) -> Value | None:
 @duck
 def model_by_fit(pending: Pending, run: Run) -> Value | None:
     """`x.fit(data, epochs=...)`: no other library's fit has these keywords on a receiver without a type."""
-    if pending.method not in ("fit", "fit_generator") or "tf" not in run.trace.libraries and "keras" not in run.trace.libraries:
+    if pending.method not in ("fit", "fit_generator") or (
+        "tf" not in run.trace.libraries and "keras" not in run.trace.libraries
+    ):
         return None
     names = {argument.name for argument in pending.call.arguments}
     return Model() if names & FIT_ONLY else None
@@ -82,6 +108,3 @@ def as_dataset(value: Value, run: Run) -> Value:
     if isinstance(value, Unknown) and value.made_by is not None and value.made_by.method in PIPELINE:
         return run.infer_receiver(value, Dataset())
     return value
-
-
-__all__ = ["Const", "Gradients", "Sequence", "as_dataset", "is_autotune"]

@@ -99,7 +99,19 @@ def context(call: Call, run: Run) -> Value:
     return Opaque("multiprocessing.context", call)
 
 
-@method(Opaque, "submit", "apply", "apply_async", "map", "imap", "imap_unordered", "map_async", "starmap", "Process", "Pool")
+@method(
+    Opaque,
+    "submit",
+    "apply",
+    "apply_async",
+    "map",
+    "imap",
+    "imap_unordered",
+    "map_async",
+    "starmap",
+    "Process",
+    "Pool",
+)
 def pool_call(call: Call, run: Run) -> Value:
     """Work handed to a pool; other objects with such methods are left alone."""
     receiver = call.receiver
@@ -115,7 +127,9 @@ def pool_call(call: Call, run: Run) -> Value:
     role = "child-process" if receiver.type == "process-pool" else "thread"
     target = call.arguments[0].value
     if name == "submit":
-        values: list[Value] = [deref(argument.value) for argument in call.arguments[1:] if argument.name is None]
+        values: list[Value] = [
+            deref(argument.value) for argument in call.arguments[1:] if argument.name is None
+        ]
     elif name.startswith("apply"):
         values = list(run.iterate(call.arguments[1].value).items or []) if len(call.arguments) > 1 else []
     else:
@@ -125,5 +139,3 @@ def pool_call(call: Call, run: Run) -> Value:
         values = list(run.iterate(element).items or [element]) if name == "starmap" else [element]
     run_here(run, target, values, call, role)
     return Unknown()
-
-

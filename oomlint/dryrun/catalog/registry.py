@@ -47,6 +47,7 @@ class Catalog:
     attributes: dict[tuple[type, str], AttributeHandler] = field(default_factory=dict)
     constants: dict[str, AttributeHandler] = field(default_factory=dict)
     operators: dict[type, Handler] = field(default_factory=dict)
+    operands: dict[tuple[type, str], Handler] = field(default_factory=dict)
     items: dict[type, Callable[[Value, Value, Call, Run], Value]] = field(default_factory=dict)
     iterations: dict[type, Callable[[Value, Run], Iteration]] = field(default_factory=dict)
     entries: dict[type, Callable[[Value, Run], Value]] = field(default_factory=dict)
@@ -64,6 +65,14 @@ class Catalog:
         while "." in prefix:
             prefix = prefix.rpartition(".")[0]
             handler = self.prefixes.get(prefix + ".")
+            if handler is not None:
+                return handler
+        return None
+
+    def on(self, call: Call) -> Handler | None:
+        """The handler of a function for the kind of value it is called on, where that kind has one."""
+        for argument in call.arguments[:2]:
+            handler = self.operands.get((type(argument.value), call.name))
             if handler is not None:
                 return handler
         return None
@@ -116,6 +125,17 @@ def function(*names: str, parameters: str = "") -> Callable[[H], H]:
             CATALOG.functions[name] = handler  # type: ignore[assignment]
             if parameters:
                 CATALOG.signatures[name] = tuple(parameters.split())
+        return handler
+
+    return register
+
+
+def function_on(kind: type[Value], *names: str) -> Callable[[H], H]:
+    """Register what library functions do when one of their first two arguments is of a kind (`tf.divide` of gradients)."""
+
+    def register(handler: H) -> H:
+        for name in names:
+            CATALOG.operands[kind, name] = handler  # type: ignore[assignment]
         return handler
 
     return register

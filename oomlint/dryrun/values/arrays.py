@@ -77,7 +77,11 @@ def computed_from(result: Value, operands: Iterable[Value]) -> Value:
     """A symbolic tensor computed from several others remembers each, so that a model's graph can be walked back."""
     if not isinstance(result, Array) or result.library != "keras":
         return result
-    leaves = [item for value in operands for item in (value.items or () if isinstance(value, Sequence) else (value,))]
+    leaves = [
+        item
+        for value in operands
+        for item in (value.items or () if isinstance(value, Sequence) else (value,))
+    ]
     sources = [leaf for leaf in leaves if isinstance(leaf, Array) and leaf.library == "keras"]
     copied = any(result.producer is source.producer for source in sources)
     if len(sources) < 2 or not copied:

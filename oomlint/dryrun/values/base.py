@@ -217,7 +217,9 @@ def join(left: Value, right: Value) -> Value:
         if isinstance(left, Const | Unknown):
             kind = left.type if isinstance(left, Unknown) else type(left.value).__name__
             joined = Unknown(type=kind if kind == right.type else None, tags=tags_of(left) | right.tags)
-            joined.operation = getattr(left, "operation", None) or right.operation  # it holds on one of the ways
+            joined.operation = (
+                getattr(left, "operation", None) or right.operation
+            )  # it holds on one of the ways
             return joined
         return left
     if isinstance(left, Const) and left.value is None:
@@ -258,7 +260,9 @@ def _fieldwise(left: Any, right: Any) -> Value:
             else left.entries.get(key) or right.entries[key]
             for key in sorted(keys, key=str)
         }
-        return Mapping(entries, left.complete and right.complete and left.entries.keys() == right.entries.keys())
+        return Mapping(
+            entries, left.complete and right.complete and left.entries.keys() == right.entries.keys()
+        )
     changes: dict[str, Any] = {}
     for item in fields(left):
         one, two = getattr(left, item.name), getattr(right, item.name)

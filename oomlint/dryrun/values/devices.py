@@ -1,11 +1,12 @@
-"""Physical devices: lists of them, single ones, and how many there are."""
+"""Physical devices: lists of them, single ones, how many there are; and the number of replicas."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from oomlint.dryrun.values.base import Value
+from oomlint.dryrun.values.base import Const, Value
+from oomlint.syntax.place import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +48,13 @@ class DeviceCount(Value):
     api: ClassVar[str] = "builtins.int"
     of: DeviceList
     tags: frozenset[str] = frozenset({"devices"})
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaCount(Value):
+    """`strategy.num_replicas_in_sync`. `known` is the number where the script says it."""
+
+    api: ClassVar[str] = "builtins.int"
+    known: Const | None = None
+    place: Place | None = None
+    tags: frozenset[str] = frozenset({"replicas"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.values.arrays import Shape
 from oomlint.dryrun.values.base import Const, Unknown, Value
@@ -143,7 +143,7 @@ class Gradients(Value):
             divisions=tuple(item for item in self.divisions if item in other.divisions),
             factors=self.factors + other.factors,
             summed=self.summed or other.summed,
-            mixed=self.mixed or other.mixed or self.made_by is not other.made_by,
+            mixed=self.mixed or other.mixed,
             tags=self.tags | other.tags,
         )
 
