@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from oomlint.project.settings import Settings
 
 SUFFIXES = (".py",)
+NOT_YET = (".ipynb", ".md", ".rst")
 
 
 class DiscoveryError(Exception):
@@ -31,6 +32,8 @@ def discover(
         absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow symlinks
         if absolute.is_dir():
             found.update(dict.fromkeys(_walk(absolute, settings_of(absolute), wrong)))
+        elif absolute.suffix in NOT_YET:
+            wrong.append(f"{path}: notebooks and documents with code blocks are not read yet")
         elif absolute.exists():
             found[absolute] = None
         else:

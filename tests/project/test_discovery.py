@@ -70,6 +70,14 @@ def test_gitignore_above_counts_up_to_the_repository(tree):
     assert _names(tree, tree / "pkg" / "deep") == ["pkg/deep/data.py"]
 
 
+def test_a_notebook_that_is_named_is_a_problem_not_a_silence(tree):
+    (tree / "train.ipynb").write_text("{}", encoding="utf-8")
+    problems: list[str] = []
+    assert discover([tree / "train.ipynb"], lambda _: Settings(root=tree), problems) == []
+    assert len(problems) == 1
+    assert "train.ipynb" not in _names(tree)
+
+
 def test_a_path_that_is_not_there_is_a_problem(tree):
     problems: list[str] = []
     assert discover([tree / "missing.py"], lambda _: Settings(root=tree), problems) == []
