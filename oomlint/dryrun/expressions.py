@@ -145,9 +145,9 @@ def _elements(run: Run, elements: Any) -> list[Value] | None:
             if inner.items is None:
                 items = None
             else:
-                subscripts.extend(inner.items)
+                items.extend(inner.items)
         else:
-            subscripts.append(value)
+            items.append(value)
     return items
 
 

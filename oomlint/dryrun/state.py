@@ -73,7 +73,7 @@ class State:
             keys.update(dict.fromkeys(way))
         for key in keys:
             before = self.get(key)
-            values = [way[key] if key in way else before for way in ways]
+            values = [way.get(key, before) for way in ways]
             known = [value for value in values if value is not None]
             result = known[0]
             for value in known[1:]:

@@ -131,7 +131,7 @@ def function(*names: str, parameters: str = "") -> Callable[[H], H]:
 
 
 def function_on(kind: type[Value], *names: str) -> Callable[[H], H]:
-    """Register what library functions do when one of their first two arguments is of a kind (`tf.divide` of gradients)."""
+    """Register what library functions do with a kind among their first two arguments (`tf.divide` of gradients)."""
 
     def register(handler: H) -> H:
         for name in names:

@@ -105,6 +105,7 @@ class Const(Value):
     soft: bool = field(default=False, compare=False)
 
     def bound(self, name: str, place: Place) -> Value:
+        """The same constant with one more stop on its trail."""
         return Const(self.value, extend(self.trail, Step(name, place)), self.soft)
 
     def softened(self) -> Const:
