@@ -222,7 +222,13 @@ def model_weights(value: Value, run: Run) -> Value:
     return Sequence("list", element=Array("variable", None, "float32", producer=value))
 
 
-@attribute(Model, "metrics", "losses")
+@attribute(Model, "losses")
+def model_losses(value: Value, run: Run) -> Value:
+    """Penalties of the weights and activations: the same on every replica of a strategy."""
+    return Sequence("list", element=Array("tensor", (), "float32", tags=frozenset({"penalty"}), producer=value))
+
+
+@attribute(Model, "metrics")
 def model_lists(value: Value, run: Run) -> Value:
     """Lists about which nothing is known but their owner."""
     return Sequence("list", element=Array("tensor", (), "float32", producer=value))

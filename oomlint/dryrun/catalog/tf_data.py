@@ -221,11 +221,18 @@ def names(value: Value, run: Run) -> Value:
     return Sequence("list", element=Unknown(type="str"))
 
 
+def element_of(dataset: Dataset) -> Value:
+    """What a loop over a dataset gets; of an unknown element at least that it is one."""
+    if dataset.element is not None:
+        return dataset.element
+    return Unknown(tags=dataset.tags | {"dataset-element"})
+
+
 @iteration(Dataset)
 def elements(value: Value, run: Run) -> Iteration:
     """Eager tensors, one element after another."""
     assert isinstance(value, Dataset)
-    return Iteration(element=value.element if value.element is not None else Unknown(), count=value.count)
+    return Iteration(element=element_of(value), count=value.count)
 
 
 @method(Dataset, "as_numpy_iterator")
@@ -250,7 +257,7 @@ def iterator_of(call: Call, run: Run) -> Value:
 def _iterator(dataset: Value | None) -> Value:
     dataset = deref(dataset) if dataset is not None else None
     if isinstance(dataset, Dataset):
-        return Sequence("generator", element=dataset.element or Unknown(), count=dataset.count)
+        return Sequence("generator", element=element_of(dataset), count=dataset.count)
     return Unknown()
 
 

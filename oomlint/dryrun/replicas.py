@@ -1,0 +1,94 @@
+"""What a script does under a tf.distribute strategy: questions that the distribution rules ask of a trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.trace import Body, Call, Context, Within
+from oomlint.dryrun.values.base import Unknown, Value, deref
+from oomlint.dryrun.values.training import Model, Strategy, StrategyScope
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.trace import Trace
+    from oomlint.syntax.place import Place
+
+SEVERAL = frozenset(
+    """tf.distribute.MirroredStrategy tf.distribute.MultiWorkerMirroredStrategy tf.distribute.TPUStrategy
+    tf.distribute.CentralStorageStrategy""".split()
+)
+
+
+def replicates(strategy: object) -> bool:
+    """Whether a value is a strategy that may have several replicas, each with all the variables."""
+    if not isinstance(strategy, Strategy) or strategy.type not in SEVERAL:
+        return False
+    return strategy.replicas is None or strategy.replicas.value != 1
+
+
+def short(strategy: Strategy) -> str:
+    """`MirroredStrategy`."""
+    return strategy.type.rpartition(".")[2]
+
+
+def of_scope(context: Context | None) -> Strategy | None:
+    """The strategy whose scope is entered around an event."""
+    if context is None:
+        return None
+    for frame in context.all(Within):
+        manager = deref(frame.manager)
+        if isinstance(manager, StrategyScope):
+            return manager.strategy
+    return None
+
+
+def on_replicas(context: Context) -> Strategy | None:
+    """The strategy that runs this code on each of its replicas."""
+    role = context.role("strategy.run")
+    return role.value if role is not None and isinstance(role.value, Strategy) else None
+
+
+def of_model(model: Value | None, *calls: Call) -> Strategy | None:
+    """The strategy under which a model was made; of a model from elsewhere, that of its calls."""
+    model = deref(model) if model is not None else None
+    if isinstance(model, Model) and model.made_by is not None:
+        return of_scope(model.context)
+    if isinstance(model, Model) and model.instance is not None:
+        return of_scope(model.context)
+    if isinstance(model, Model) and model.compiled is not None:
+        calls = (model.compiled, *calls)
+    return next((found for found in map(of_scope, (call.context for call in calls)) if found is not None), None)
+
+
+def strategies(trace: Trace) -> list[Call]:
+    """The calls that make strategies with several replicas."""
+    return [call for call in trace.calls_under("tf.distribute.") if replicates(call.result)]
+
+
+def strategy_path(strategy: Strategy, at: Call) -> str | None:
+    """How the strategy is called where `at` stands (`strategy`, `self.strategy`); None if it is not in sight there."""
+    made = strategy.made_by
+    if made is None or not made.targets or made.source is not at.source or made.index > at.index:
+        return None
+    path = made.targets[0]
+    here, there = at.context.function(), made.context.function()
+    if there is None or here is there:
+        return path
+    if path.startswith("self.") and here is not None and here.owner is not None and here.owner is there.owner:
+        return path
+    return None
+
+
+def site(made: Call, user: Call) -> Place:
+    """Where a thing was made, as seen from its user: outside the functions that only make and return it."""
+    place = made.place
+    shared = list(user.context.all(Body))
+    for body in made.context.all(Body):
+        if any(body is other for other in shared) or body.function.name == "__init__" or body.site is None:
+            break
+        place = body.site
+    return place
+
+
+def nobody_defines(value: Value) -> bool:
+    """Whether nothing at all is known of a value."""
+    return isinstance(deref(value), Unknown)
