@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -51,7 +51,7 @@ def load_rules() -> tuple[RegisteredRule, ...]:
     return collect(importlib.import_module(name) for name in names)
 
 
-def collect(roots: Iterator[ModuleType]) -> tuple[RegisteredRule, ...]:
+def collect(roots: Iterable[ModuleType]) -> tuple[RegisteredRule, ...]:
     """The rules of some packages or modules, by code."""
     found: dict[str, RegisteredRule] = {}
     for root in roots:

@@ -16,6 +16,7 @@ from oomlint.findings.own import OWN_RULES
 from oomlint.findings.registry import RegisteredRule
 from oomlint.project.configuration import Configuration, ConfigurationError
 from oomlint.project.options import nearest
+from oomlint.project.settings import DEFAULT_SELECT
 
 if TYPE_CHECKING:
     from oomlint.project.settings import Settings
@@ -35,7 +36,10 @@ def _length(selectors: Iterable[str], code: str) -> int:
 
 def is_selected(code: str, settings: Settings) -> bool:
     """Whether the settings ask for this code."""
-    asked = _length((*settings.select, *settings.extend_select), code)
+    asked = max(_length(settings.select, code), _length(settings.extend_select, code))
+    if settings.select == DEFAULT_SELECT and asked >= 0:
+        # Nobody wrote these prefixes; any `ignore` is more to the point than they are.
+        asked = max(0, _length(settings.extend_select, code))
     return asked > _length(settings.ignore, code)
 
 
