@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -10,9 +11,9 @@ import libcst as cst
 from oomlint.dryrun.catalog.keras_training import slots_of
 from oomlint.dryrun.loops import code_children
 from oomlint.dryrun.sizes import human
-from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Role, Try
-from oomlint.dryrun.values.base import Const, deref
-from oomlint.dryrun.values.program import Instance
+from oomlint.dryrun.trace import Body, Call, Context, Loop, Role, Try
+from oomlint.dryrun.values.base import Const, Opaque, Value, deref
+from oomlint.dryrun.values.program import Instance, Library
 from oomlint.dryrun.values.training import Model, Optimizer
 
 if TYPE_CHECKING:
@@ -71,18 +72,18 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
     created = _loops(model.context) if model.context is not None else []
     shared = [loop for loop in around if loop in created]
     if shared:
-        if _eager(model) or _guarded(model.context, shared[0]) or _retried(call.context, shared[0]):
+        if _eager(model) or _guarded(model.context, shared[0], _node(model)) or _retried(call.context, shared[0]):
             return
         yield _found(trace, call, model, model.context, _made(model), shared, VERBS.get(model.kind, "built"))
         return
     for compiled in model.compiles:
         again = [loop for loop in around if loop in _loops(compiled.context)]
-        if again and not _eager_call(compiled) and not _guarded(compiled.context, again[0]):
+        if again and not _eager_call(compiled) and not _guarded(compiled.context, again[0], compiled.node):
             if not _retried(call.context, again[0]) and not _optimizer_made_before(compiled, again[0]):
                 yield _found(trace, call, model, compiled.context, compiled.place, again, "compiled again")
     if len(created) == 1 and len(around) == 1 and model.compiled is not None and not _eager(model):
         # Built in one loop, trained in the next: all of them are alive at once.
-        if created[0] in _loops(model.compiled.context) and not _guarded(model.context, created[0]):
+        if created[0] in _loops(model.compiled.context) and not _guarded(model.context, created[0], _node(model)):
             yield _found(
                 trace, call, model, model.context, _made(model), created, VERBS.get(model.kind, "built")
             )
@@ -137,6 +138,11 @@ def _made(model: Model) -> Place | None:
     return None if model.made_by is None else model.made_by.place
 
 
+def _node(model: Model) -> cst.CSTNode:
+    made = _made(model)
+    return made.node if made is not None else cst.Module([])
+
+
 def _product(loops: list[Loop]) -> Const | None:
     """How often the body runs; not known if one of the loops is not."""
     count, soft = 1, False
@@ -169,13 +175,59 @@ def _optimizer_made_before(compiled: Call, loop: Loop) -> bool:
     return made is not None and loop not in _loops(made.context)
 
 
-def _guarded(context: Context | None, loop: Loop) -> bool:
-    """Whether it happens on one pass only: `if model is None`, `if epoch == 5`, `if name not in cache`."""
+def _guarded(context: Context | None, loop: Loop, node: cst.CSTNode) -> bool:
+    """Whether it happens on one pass only: `if model is None`, `if epoch == 5`, a builder that caches.
+
+    The text is asked, not the branches taken: on the first pass such a test is often decided.
+    """
     for frame in context.since(loop) if context is not None else ():
-        if isinstance(frame, Branch) and frame.taken and frame.test_node is not None:
-            if _once(frame.test_node):
+        if isinstance(frame, Body):
+            cached = any(_name(decorator).endswith(CACHES) for decorator in frame.function.decorators)
+            if cached or _under_guard(frame.function.node, node):
+                return True
+            if frame.site is not None:
+                node = frame.site.node
+    return _under_guard(loop.place.node, node)
+
+
+CACHES = ("functools.lru_cache", "functools.cache", "streamlit.cache_resource")
+
+
+def _name(value: Value) -> str:
+    value = deref(value)
+    if isinstance(value, Library):
+        return value.name
+    return value.type if isinstance(value, Opaque) else ""
+
+
+def _under_guard(container: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a node stands under a test that lets it happen once, or after one that returns early."""
+    path = _path(container, node)
+    for outer, inner in pairwise(path):
+        if isinstance(outer, cst.If) and inner is outer.body and _once(outer.test):
+            return True
+        if isinstance(outer, cst.IndentedBlock | cst.Module):
+            before = outer.body[: list(outer.body).index(inner)] if inner in outer.body else ()  # type: ignore[arg-type]
+            if any(isinstance(item, cst.If) and _leaves_early(item) for item in before):
                 return True
     return False
+
+
+def _path(container: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The nodes from a container down to one of its descendants; empty if it is none."""
+    parents: dict[int, cst.CSTNode] = {}
+    stack: list[cst.CSTNode] = [container]
+    while stack:
+        current = stack.pop()
+        if current is node:
+            path = [current]
+            while path[-1] is not container:
+                path.append(parents[id(path[-1])])
+            return path[::-1]
+        for child in code_children(current):
+            parents[id(child)] = current
+            stack.append(child)
+    return []
 
 
 def _once(test: cst.CSTNode) -> bool:
@@ -184,8 +236,24 @@ def _once(test: cst.CSTNode) -> bool:
             return True
         case cst.Comparison(left=cst.Name(), comparisons=[cst.ComparisonTarget(operator=cst.Equal())]):
             return True
-        case cst.UnaryOperation(operator=cst.Not(), expression=cst.Name() | cst.Attribute()):
+        case cst.UnaryOperation(operator=cst.Not(), expression=cst.Name() | cst.Attribute() | cst.Call()):
             return True
+    return False
+
+
+def _leaves_early(node: cst.If) -> bool:
+    """`if self.model is not None: return self.model`, `if name in cache: return cache[name]`."""
+    returns = any(
+        isinstance(small, cst.Return)
+        for line in node.body.body
+        if isinstance(line, cst.SimpleStatementLine)
+        for small in line.body
+    )
+    match node.test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.IsNot() | cst.In())]):
+            return returns
+        case cst.Attribute() | cst.Name():
+            return returns
     return False
 
 
@@ -196,7 +264,7 @@ def _retried(context: Context, loop: Loop) -> bool:
 
 
 def _leaves(node: Any) -> bool:
-    stack = [node.body] if isinstance(node, cst.For | cst.While) else []
+    stack: list[cst.CSTNode] = [node.body] if isinstance(node, cst.For | cst.While) else []
     while stack:
         current = stack.pop()
         if isinstance(current, cst.Break | cst.Return):

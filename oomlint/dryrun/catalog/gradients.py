@@ -205,6 +205,12 @@ def combined(call: Call, run: Run) -> Value:
     return replace(grads, mixed=True) if grads is not None else Unknown()
 
 
+@function("tf.linalg.global_norm", parameters="t_list")
+def global_norm(call: Call, run: Run) -> Value:
+    """One number over all gradients."""
+    return Array(library="tensor", shape=(), dtype="float32")
+
+
 def _gradients_in(call: Call) -> Gradients | None:
     return next(
         (value for value in (deref(a.value) for a in call.arguments) if isinstance(value, Gradients)), None

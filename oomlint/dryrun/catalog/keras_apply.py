@@ -21,7 +21,7 @@ from oomlint.dryrun.catalog.registry import CATALOG
 from oomlint.dryrun.shapes import scale, shape_of
 from oomlint.dryrun.trace import Argument, Role
 from oomlint.dryrun.values.arrays import Array, Shape
-from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Instance, Method
 from oomlint.dryrun.values.training import Layer, Model
 
@@ -60,15 +60,18 @@ def named(call: Call, signature: tuple[str, ...]) -> dict[str, Value]:
     return values
 
 
-def compute_dtype(run: Run, layer: Layer | None = None) -> str | None:
-    """The dtype in which a layer computes: its own, or the global policy's."""
+def policy_of(run: Run, layer: Layer | None = None) -> Value:
+    """The dtype policy of a layer: its own, or the global one."""
     own = layer.config.get("dtype") if layer is not None else None
-    policy = deref(own) if own is not None else run.state.get((POLICY, "policy")) or Const("float32")
-    if not isinstance(policy, Const):
-        return None
-    if policy.value is None:
-        return compute_dtype(run)
-    return str(policy.value).removeprefix("mixed_")
+    if own is not None and own != NONE:
+        return deref(own)
+    return run.state.get((POLICY, "policy")) or Const("float32")
+
+
+def compute_dtype(run: Run, layer: Layer | None = None) -> str | None:
+    """The dtype in which a layer computes; under a mixed policy its weights stay float32."""
+    policy = policy_of(run, layer)
+    return str(policy.value).removeprefix("mixed_") if isinstance(policy, Const) else None
 
 
 # --- inputs -------------------------------------------------------------------------------------------
@@ -107,9 +110,9 @@ def build(run: Run, target: Value | None, inputs: list[Value], arguments: Config
     if not isinstance(target, Layer):
         return Built()
     if target.inner is not None and isinstance(target.inner, Instance):
-        result = call_instance(run, target, target.inner, inputs, (), site)
-        if result is not None:
-            shapes = tuple(shape_of_tensor(item) for item in tensors(result))
+        made = call_instance(run, target, target.inner, inputs, (), site)
+        if made is not None:
+            shapes = tuple(shape_of_tensor(item) for item in tensors(made))
             return Built(shapes[0] if shapes else None, target.weights, shapes if len(shapes) > 1 else None)
     wrapper = WRAPPERS.get(short(target))
     if wrapper is not None:
@@ -228,6 +231,7 @@ def note(run: Run, target: Value | None, inputs: list[Value], built: Built, site
         if layer.weights is None or any(elements(shape) is None for shape in layer.weights.values()):
             layer.weights = built.weights
             layer.attributes["_node"] = node
+            layer.attributes["_policy"] = policy_of(run, layer)
     library = "keras" if is_symbolic(Sequence(items=list(inputs))) or not _known(inputs) else "tensor"
     dtype = "int64" if layer is not None and short(layer) in INTEGERS else compute_dtype(run, layer)
     shapes = built.outputs if built.outputs is not None else (built.output,)

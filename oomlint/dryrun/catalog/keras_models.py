@@ -330,7 +330,7 @@ def run_model(run: Run, model: Model, inputs: list[Value], site: Call, structure
         result = call_subclass(run, model, model.instance, inputs, site, structure)
         if result is not None:
             return result
-    if model.outputs is None and inputs:
+    if model.outputs is None and inputs and model.kind != "subclassed":  # without a `call` there is nothing to build
         build_on(run, model, [as_symbolic(item) for item in inputs], site)
     node = Node(model, tuple(inputs), site)
     if model.outputs is None:

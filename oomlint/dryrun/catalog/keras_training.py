@@ -163,9 +163,24 @@ def compile_model(call: Call, run: Run) -> Value:
     if isinstance(model.attributes["optimizer"], Const):
         name = NAMES.get(str(model.attributes["optimizer"].value).lower(), "")
         model.attributes["optimizer"] = Optimizer(f"keras.optimizers.{name}" if name else "keras.Optimizer", call)
-    frozen = [layer for layer in inner_layers(model) if is_frozen(layer)]
-    model.attributes["_frozen"] = Sequence("list", items=list(frozen))
+    if model.layers:
+        model.attributes["_frozen"] = Sequence("list", items=frozen_layers(model))
     return NONE
+
+
+def frozen_layers(model: Value) -> list[Value]:
+    """The layers that are not trained as things stand: by their own `trainable`, else by what they are part of."""
+    if is_frozen(model):
+        return [layer for layer in inner_layers(model) if not is_thawed(layer)]
+    if not isinstance(model, Model):
+        return []
+    return [layer for part in model.layers or [] for layer in frozen_layers(part)]
+
+
+def is_thawed(layer: Value) -> bool:
+    """Whether `trainable = True` was set on the layer itself."""
+    value = getattr(layer, "attributes", {}).get("trainable")
+    return isinstance(value, Const) and value.value is True
 
 
 def is_frozen(layer: Value) -> bool:

@@ -1,0 +1,195 @@
+"""Dense layers behind a flattened feature map, in models that are trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.catalog.gradients import gradients_of
+from oomlint.dryrun.catalog.keras_dims import known
+from oomlint.dryrun.catalog.keras_graph import Node, inner_layers, shape_of_tensor, tensors
+from oomlint.dryrun.catalog.keras_training import frozen_layers, slots_of
+from oomlint.dryrun.values.arrays import ITEMSIZE, Array, Dim, Shape
+from oomlint.dryrun.values.base import Const, Sequence, Value, deref
+from oomlint.dryrun.values.program import Instance
+from oomlint.dryrun.values.training import Gradients, Layer, Model, Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oomlint.dryrun.trace import Call, Trace
+    from oomlint.syntax.place import Place
+
+# Layers that hand on every element: between a Flatten and its Dense they change nothing.
+PASSING = frozenset(
+    """Dropout GaussianDropout AlphaDropout GaussianNoise Activation ReLU LeakyReLU ELU PReLU Softmax Identity
+    BatchNormalization LayerNormalization UnitNormalization ActivityRegularization Rescaling Masking""".split()
+)
+FIT = ("keras.Model.fit", "keras.Model.fit_generator", "keras.Model.train_on_batch")
+USE = ("keras.Model.predict", "keras.Model.evaluate", "keras.Model.predict_on_batch", "keras.Model.__call__")
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The kernel of one Dense layer. `slots` None: trained with an optimizer that is not known."""
+
+    layer: Layer
+    place: Place
+    flattened: Shape  # without the batch
+    flatten: Place | None
+    inputs: Dim
+    units: Dim
+    itemsize: int
+    slots: int | None
+    optimizer: Place | None
+
+    @property
+    def weights(self) -> int:
+        """How many numbers the kernel holds."""
+        return (known(self.inputs) or 0) * (known(self.units) or 0)
+
+    @property
+    def copies(self) -> int:
+        """Weights, gradient, and the optimizer's slots."""
+        return 2 + (self.slots or 0)
+
+    @property
+    def bytes(self) -> int:
+        """What a training step keeps of it, at least."""
+        return self.weights * self.itemsize * self.copies
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model with the optimizer that trains it."""
+
+    model: Model
+    slots: int | None
+    place: Place | None
+    frozen: frozenset[int]
+
+
+def flattened_kernels(trace: Trace) -> Iterator[Kernel]:
+    """Every trained Dense behind a flattened map once, with the optimizer that keeps the most."""
+    largest: dict[int, Kernel] = {}
+    for trained in _trained(trace):
+        for layer in inner_layers(trained.model):
+            kernel = None if id(layer) in trained.frozen else _kernel(layer)
+            if kernel is None:
+                continue
+            kernel = replace(kernel, slots=trained.slots, optimizer=trained.place)
+            before = largest.get(id(layer))
+            if before is None or before.copies < kernel.copies:
+                largest[id(layer)] = kernel
+    yield from largest.values()
+
+
+def _trained(trace: Trace) -> Iterator[Trained]:
+    fitted = {id(_model(call.receiver)) for call in trace.calls(*FIT)}
+    used = {id(_model(call.receiver)) for call in trace.calls(*USE)}
+    for call in trace.calls("keras.Model.compile"):
+        model = _model(call.receiver)
+        if model is None or (id(model) in used and id(model) not in fitted):
+            continue  # compiled for the sake of predict or evaluate
+        argument = call.argument("optimizer")
+        frozen = model.attributes.get("_frozen") or Sequence(items=frozen_layers(model))
+        yield Trained(
+            model,
+            slots_of(None if argument is None else argument.value),
+            call.place if argument is None else argument.place,
+            frozenset(id(layer) for layer in tensors(frozen)),
+        )
+    for call in trace.calls("tf.GradientTape.gradient"):
+        sources = call.argument("sources")
+        for source in {id(item): item for item in _owners(sources.value if sources is not None else None)}.values():
+            applied = _applied(trace, call)
+            optimizer = applied.receiver if applied is not None else None
+            slots = slots_of(optimizer) if isinstance(optimizer, Optimizer) else None
+            made = optimizer.made_by if isinstance(optimizer, Optimizer) else None
+            frozen_now = frozenset(id(layer) for layer in frozen_layers(source))
+            yield Trained(source, slots, made.place if made is not None else call.place, frozen_now)
+
+
+def _model(value: Value | None) -> Model | None:
+    value = None if value is None else deref(value)
+    if isinstance(value, Instance):
+        value = value.facet
+    return value if isinstance(value, Model) else None
+
+
+def _owners(value: Value | None) -> Iterator[Model]:
+    """The models whose variables a gradient is taken of."""
+    value = None if value is None else deref(value)
+    leaves = [value.any] if isinstance(value, Sequence) else [value] if value is not None else []
+    for leaf in leaves:
+        owner = _model(leaf.producer) if isinstance(leaf, Array) else None
+        if owner is not None:
+            yield owner
+
+
+def _applied(trace: Trace, gradient: Call) -> Call | None:
+    """The call that applies what a gradient call gave."""
+    for call in trace.calls("keras.Optimizer.apply_gradients", "keras.Optimizer.apply"):
+        given = call.arguments[0].value if call.arguments else None
+        for item in gradients_of(given):
+            item = deref(item)
+            if isinstance(item, Gradients) and item.made_by is gradient:
+                return call
+    return None
+
+
+def _kernel(layer: Layer) -> Kernel | None:
+    """The kernel of a Dense layer whose input is a flattened map."""
+    shape = (layer.weights or {}).get("kernel")
+    node = layer.attributes.get("_node")
+    if not layer.type.endswith(".Dense") or shape is None or len(shape) != 2 or layer.made_by is None:
+        return None
+    if not isinstance(node, Node) or known(shape[0]) is None or known(shape[1]) is None:
+        return None
+    found = _flattened(node.inputs[0]) if node.inputs else None
+    if found is None:
+        return None
+    flattened, flatten = found
+    policy = layer.attributes.get("_policy")
+    kind = str(policy.value) if isinstance(policy, Const) else "float32"
+    return Kernel(
+        layer=layer,
+        place=layer.made_by.place,
+        flattened=flattened,
+        flatten=flatten,
+        inputs=shape[0],
+        units=shape[1],
+        itemsize=ITEMSIZE.get(kind, 4),
+        slots=None,
+        optimizer=None,
+    )
+
+
+def _flattened(value: Value) -> tuple[Shape, Place | None] | None:
+    """The map that a tensor is the flattened form of, and where that happens."""
+    for _ in range(32):
+        shape = shape_of_tensor(value)
+        node = value.producer if isinstance(value, Array) else None
+        if shape is None or len(shape) != 2 or not isinstance(node, Node):
+            return None
+        layer = node.layer
+        if isinstance(layer, Model):
+            ends = tensors(layer.outputs)
+            if len(ends) != 1 or ends[0] is value:
+                return None
+            value = ends[0]
+            continue
+        if not isinstance(layer, Layer) or not node.inputs:
+            return None
+        before = shape_of_tensor(node.inputs[0])
+        made = node.call.place if node.call is not None else None
+        made = layer.made_by.place if layer.made_by is not None else made
+        name = layer.type.rpartition(".")[2]
+        if name in ("Flatten", "Reshape"):
+            return (before[1:], made) if before is not None and len(before) > 2 else None
+        if layer.output is not None and len(layer.output) > 2:
+            return layer.output[1:], made  # tf.reshape and the like on what this layer gave
+        if name not in PASSING:
+            return None
+        value = node.inputs[0]
+    return None

@@ -1,0 +1,129 @@
+"""A model is built, loaded, copied or compiled again on every pass of a loop, and trained there.
+
+## What it does
+
+Reports a Keras model that is made and then trained on each pass of a loop: folds of a cross-validation, points of a
+grid, trials of a search, clients, episodes; and a model that is compiled anew on each pass. The loop may be a `for`, a
+`while`, a comprehension, or the one that Optuna, keras_tuner or scikit-learn runs. Up to three passes known from
+the text are a note.
+
+## Why is this bad?
+
+On TensorFlow every build, compile and `fit` leaves its weights, the optimizer's state and the traced graph behind for
+the life of the process: about 50 MB per pass for four million parameters under Adam, whatever is deleted. `del`,
+`gc.collect()` and `clear_session()` do not free it: the gradient registry keeps the graph alive. What is built and only
+used for prediction or evaluation is freed, and so is a model that runs eagerly.
+
+## Example
+
+```python
+import numpy as np
+from tensorflow import keras
+
+x, y = np.load("x.npy"), np.load("y.npy")
+for fold in range(10):
+    model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(256), keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+    model.fit(x[fold::10], y[fold::10], epochs=20)
+```
+
+## Use instead
+
+```python
+import multiprocessing
+import numpy as np
+from tensorflow import keras
+
+
+def train(fold):
+    x, y = np.load("x.npy"), np.load("y.npy")
+    model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(256), keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+    model.fit(x[fold::10], y[fold::10], epochs=20)
+
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method("spawn")
+    for fold in range(10):
+        worker = multiprocessing.Process(target=train, args=(fold,))
+        worker.start()
+        worker.join()
+```
+
+Or build and compile once, and before each pass put back the first weights and a saved copy of
+`model.optimizer.variables` (setting them to zero would also set the learning rate to zero).
+
+## Fix safety
+
+Display only: what belongs to a trial and how its results come back is for the author to say.
+
+## References
+
+- <https://github.com/tensorflow/tensorflow/issues/97697>
+- <https://github.com/keras-team/tf-keras/issues/286>
+- <https://github.com/keras-team/keras/issues/2102>
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.model_rounds import Repeated, repeated_models
+from oomlint.findings.model import Evidence, Rule, Safety, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oomlint.dryrun.trace import Trace
+    from oomlint.findings.model import Finding
+    from oomlint.project.settings import Settings
+
+RULE = Rule(
+    code="OOM406",
+    name="model-built-in-loop",
+    severity=Severity.WARNING,
+    fix=Safety.DISPLAY,
+    literals=("fit", "fit_generator", "train_on_batch", "search", "cross_val_score", "cross_validate"),
+)
+
+FEW = 3  # passes that the text itself counts out: it grows, and ends soon
+
+HELP = (
+    "Run each pass in a fresh process (multiprocessing with spawn, one task per process), or build and compile one "
+    "model before the loop and put back its first weights and optimizer state. clear_session() does not free it."
+)
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """Models made or compiled on the passes on which they are trained."""
+    if settings.keras_backend in ("jax", "torch"):
+        return  # measured on TensorFlow: it is TensorFlow's gradient registry that keeps the graphs
+    for found in repeated_models(trace):
+        passes = found.passes
+        few = passes is not None and passes.value <= FEW and not passes.soft
+        yield RULE.finding(
+            found.place,
+            f"a model is {found.verb} and trained on {_passes(found)}; what each pass leaves behind stays",
+            evidence=_evidence(found),
+            help=HELP,
+            severity=Severity.NOTE if few else Severity.WARNING,
+        )
+
+
+def _passes(found: Repeated) -> str:
+    if found.passes is None:
+        return "every pass of a loop"
+    return f"each of {found.passes.value:,} passes of a loop"
+
+
+def _evidence(found: Repeated) -> Iterator[Evidence]:
+    yield Evidence("the loop", found.loop)
+    if found.made is not None and found.made.node is not found.place.node:
+        yield Evidence(f"here it is {found.verb}", found.made)
+    yield Evidence("here it is trained", found.trained)
+    kept = found.kept
+    if kept is not None:
+        text = f"{kept.parameters:,} weights of 4 B and {kept.slots} more for each in the optimizer: {kept.text} a pass"
+        yield Evidence(text)
+    if found.cleared is not None:
+        yield Evidence("clear_session() does not free what fit has traced", found.cleared)
