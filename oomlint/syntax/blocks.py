@@ -139,7 +139,9 @@ def _imported(statement: cst.CSTNode) -> Iterator[tuple[str, str]]:
             case cst.Import(names=aliases):
                 for alias in aliases:
                     module = _dotted(alias.name)
-                    bound = _dotted(alias.asname.name) if alias.asname is not None else module.partition(".")[0]
+                    bound = (
+                        _dotted(alias.asname.name) if alias.asname is not None else module.partition(".")[0]
+                    )
                     yield module, bound
             case cst.ImportFrom(module=module) if module is not None:
                 yield _dotted(module) + ".", ""

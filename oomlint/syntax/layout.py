@@ -1,0 +1,89 @@
+"""The text around the nodes that a fix changes: spans, rows, indentation, newlines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from oomlint.syntax.positions import PositionError, Positions
+from oomlint.syntax.source import Source
+
+
+class EditError(Exception):
+    """A fix that cannot be written here: the finding stays, without it."""
+
+
+class Layout:
+    """One document, as the resolving of edits sees it."""
+
+    def __init__(self, source: Source, nodes: Iterable[cst.CSTNode]) -> None:
+        self.source = source
+        self.text = source.document.text
+        self.lines = source.document.lines
+        self.newline = source.module.default_newline
+        self.unit = source.module.default_indent
+        self._positions = [Positions(source, nodes)]
+
+    def look_up(self, nodes: Iterable[cst.CSTNode]) -> None:
+        """Work out the positions of more nodes."""
+        missing = [node for node in nodes if not any(node in known for known in self._positions)]
+        if missing:
+            self._positions.append(Positions(self.source, missing))
+
+    def span(self, node: cst.CSTNode) -> tuple[int, int]:
+        """A node without blanks around it and its own parentheses."""
+        return self._of(node).span(node)
+
+    def outer(self, node: cst.CSTNode) -> tuple[int, int]:
+        """A node with all that it generates."""
+        return self._of(node).outer(node)
+
+    def path(self, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+        """The module, and so on down to the node itself."""
+        return (*self._of(node).ancestors(node), node)
+
+    def block_indent(self, node: cst.CSTNode) -> str:
+        """The indentation of the block that holds a statement."""
+        return self._of(node).indent(node)
+
+    def _of(self, node: cst.CSTNode) -> Positions:
+        for positions in self._positions:
+            if node in positions:
+                return positions
+        raise PositionError(f"a {type(node).__name__} that is not part of this document")
+
+    def row_start(self, offset: int) -> int:
+        """Where the row of an offset starts."""
+        return self.lines.start(self.lines.row(offset))
+
+    def row_end(self, offset: int) -> int:
+        """Where the row of an offset ends, before its newline."""
+        return self.lines.end(self.lines.row(offset))
+
+    def next_row(self, offset: int) -> int:
+        """Where the row after that of an offset starts, or the end of the text."""
+        return self.lines.next_start(self.lines.row(offset))
+
+    def indent(self, offset: int) -> str:
+        """The blanks that the row of an offset starts with."""
+        row = self.text[self.row_start(offset) : self.row_end(offset)]
+        return row[: len(row) - len(row.lstrip(" \t\f"))]
+
+    def begins_row(self, offset: int) -> bool:
+        """Whether only blanks stand before an offset in its row."""
+        return not self.text[self.row_start(offset) : offset].strip()
+
+    def in_own_unit(self, line: str) -> str:
+        """A line of an edit, whose levels are four blanks or a tab, in the file's unit of indentation."""
+        bare = line.lstrip(" \t")
+        blanks = line[: len(line) - len(bare)].replace("\t", "    ")
+        levels, rest = divmod(len(blanks), 4)
+        return self.unit * levels + " " * rest + bare
+
+    def block(self, lines: Iterable[str], indent: str) -> str:
+        """Lines of an edit as rows of the file, each with its newline."""
+        rows = (row for line in lines for row in line.split("\n"))
+        return "".join(
+            f"{indent}{self.in_own_unit(row)}{self.newline}" if row.strip() else self.newline for row in rows
+        )
