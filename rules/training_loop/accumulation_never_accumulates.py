@@ -9,7 +9,7 @@ applied in every step. No sum over steps is ever taken.
 
 The memory of a small batch was wanted with the training of a large one. What is trained instead is the
 small batch: with SGD the division is exactly a learning rate N times smaller; with Adam, AdamW, Nadam and
-Lion it changes nothing, because they divide the size of the gradients out again.
+Lion it changes next to nothing, because they divide the size of the gradients out again.
 
 ## Example
 
@@ -128,7 +128,7 @@ def _finding(
     text = updates.divisor_text(value, division)
     what = "the loss is" if division.of_loss else "gradients are"
     evidence = [
-        *updates.divisor_evidence(value, division.call),
+        *updates.divisor_evidence(value),
         Evidence("applied here, at every step", update.call.place),
     ]
     given = optimizer is not None and ARGUMENT in optimizer.config
@@ -178,7 +178,7 @@ def _effect(optimizer: Optimizer | None, value: Value, text: str) -> str:
     if kind in updates.SCALE_FREE:
         if clip:
             return f"{kind} divides the factor out, but `{clip}` now sees gradients {text} times smaller"
-        return f"{kind} divides the factor out: the division changes nothing"
+        return f"{kind} divides the factor out: the division changes next to nothing"
     if kind == "SGD" and rate is not None and isinstance(value, Const):
         return f"with SGD it is a learning rate of {rate:g} / {text} = {rate / value.value:g}"
     return f"with {kind} it is a smaller learning rate" if kind == "SGD" else ""

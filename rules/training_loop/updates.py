@@ -168,12 +168,14 @@ def _is_batch(value: Const, trace: Trace) -> bool:
     return False
 
 
-def divisor_evidence(value: Const | Unknown, call: Call) -> list[Evidence]:
+def divisor_evidence(value: Const | Unknown) -> list[Evidence]:
     """Where the number of steps comes from."""
-    steps = value.trail if isinstance(value, Const) else ()
-    return [
-        Evidence(f"{step.text} = {value.value}", step.place) for step in steps if isinstance(value, Const)
-    ][:3]
+    if not isinstance(value, Const):
+        return []
+    texts = {
+        f"{step.text} = {value.value}": step.place for step in reversed(value.trail)
+    }  # the first of each name
+    return [Evidence(text, place) for text, place in reversed(texts.items())][:3]
 
 
 def divisor_text(value: Const | Unknown, division: Division) -> str:
