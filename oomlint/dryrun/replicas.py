@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import EllipsisType
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from oomlint.dryrun.trace import Body, Call, Context, Within
-from oomlint.dryrun.values.base import Unknown, Value, deref
+from oomlint.dryrun.values.base import Value, deref
+from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Model, Strategy, StrategyScope
+from oomlint.syntax.blocks import block_of
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
+    from oomlint.dryrun.values.program import Function
     from oomlint.syntax.place import Place
 
 SEVERAL = frozenset(
@@ -64,13 +71,17 @@ def strategies(trace: Trace) -> list[Call]:
     return [call for call in trace.calls_under("tf.distribute.") if replicates(call.result)]
 
 
-def strategy_path(strategy: Strategy, at: Call) -> str | None:
-    """How the strategy is called where `at` stands (`strategy`, `self.strategy`); None if it is not in sight there."""
+def strategy_path(strategy: Strategy, at: Call, here: Function | None | EllipsisType = ...) -> str | None:
+    """How the strategy is called where `at` stands (`strategy`, `self.strategy`); None if it is not in sight there.
+
+    `here` is the function that has to see it, if it is not the one around `at`.
+    """
     made = strategy.made_by
     if made is None or not made.targets or made.source is not at.source or made.index > at.index:
         return None
     path = made.targets[0]
-    here, there = at.context.function(), made.context.function()
+    here = at.context.function() if isinstance(here, EllipsisType) else here
+    there = made.context.function()
     if there is None or here is there:
         return path
     if path.startswith("self.") and here is not None and here.owner is not None and here.owner is there.owner:
@@ -78,17 +89,38 @@ def strategy_path(strategy: Strategy, at: Call) -> str | None:
     return None
 
 
-def site(made: Call, user: Call) -> Place:
-    """Where a thing was made, as seen from its user: outside the functions that only make and return it."""
-    place = made.place
+def site(made: Call, user: Call) -> tuple[Place, Place | None]:
+    """Where a thing was made, as seen from its user: outside the functions that only make and return it.
+
+    The place of the call, and the statement that it stands in.
+    """
+    place, statement = made.place, made.statement
     shared = list(user.context.all(Body))
     for body in made.context.all(Body):
         if any(body is other for other in shared) or body.function.name == "__init__" or body.site is None:
             break
-        place = body.site
-    return place
+        place, statement = body.site, body.statement
+    return place, statement
 
 
-def nobody_defines(value: Value) -> bool:
-    """Whether nothing at all is known of a value."""
-    return isinstance(deref(value), Unknown)
+def scope_statement(trace: Trace, strategy: Strategy) -> tuple[Place, Sequence[cst.CSTNode]] | None:
+    """The first `with strategy.scope():` of the document, and the block that it stands in."""
+    for call in trace.all_calls():
+        frames = list(call.context.frames()) if of_scope(call.context) is strategy else []
+        for index, frame in enumerate(frames):
+            if isinstance(frame, Within) and isinstance(deref(frame.manager), StrategyScope):
+                function = next((outer.function.node for outer in frames[index:] if isinstance(outer, Body)), None)
+                if frame.place.source is not trace.source or isinstance(function, cst.Lambda):
+                    return None
+                return frame.place, block_of(function or trace.source.module)
+    return None
+
+
+def maker(model: Model) -> Call | None:
+    """The call that made a model, an object of the program's own class too."""
+    if model.made_by is not None or model.context is None:
+        return model.made_by
+    instance = model.instance
+    if not isinstance(instance, Instance) or instance.place is None or not instance.constructed:
+        return None
+    return Call(instance.cls.name, instance.place, model.context)

@@ -1,0 +1,217 @@
+'''A model or optimizer is made outside `strategy.scope()` and trained by the strategy.
+
+## What it does
+
+Reports, for strategies with several replicas:
+
+- a model that is made outside the scope and compiled, trained or called inside it;
+- with Keras 3, an optimizer with slots (Adam, RMSprop, SGD with momentum, or its name given to `compile`) that is
+  made outside the scope while the model's weights are in it;
+- a script that makes a strategy, never enters its scope, and trains: a warning.
+
+## Why is this bad?
+
+The variables of a model that a strategy trains have a copy on every GPU, which only those that are made in the scope
+have. Keras checks: a model from outside raises, and slots of another strategy than the weights raise "Mixing
+different tf.distribute.Strategy objects" when training starts. If nothing is in the scope, nothing raises: one GPU
+does all the work with the whole batch, and the others idle.
+
+`fit` may stand inside or outside, and so may losses, schedules, callbacks and data. SGD without momentum has no slots;
+metrics made outside are an error with Keras 2 only.
+
+## Example
+
+```python
+import tensorflow as tf
+from tensorflow import keras
+
+strategy = tf.distribute.MirroredStrategy()
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+with strategy.scope():
+    model.compile("adam", "mse")
+model.fit(tf.zeros((64, 8)), tf.zeros((64, 1)))
+```
+
+## Use instead
+
+```python
+import tensorflow as tf
+from tensorflow import keras
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+model.fit(tf.zeros((64, 8)), tf.zeros((64, 1)))
+```
+
+## Fix safety
+
+Unsafe, and offered only where the statement stands directly before or after the `with`: it is moved into it. The run then
+trains on all GPUs.
+
+## References
+
+- <https://www.tensorflow.org/guide/distributed_training>
+- <https://www.tensorflow.org/api_docs/python/tf/distribute/Strategy#scope>
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from oomlint.dryrun import gpu_setup, replicas
+from oomlint.dryrun.catalog.keras_training import slots_of
+from oomlint.dryrun.trace import Call, Context, Trace
+from oomlint.dryrun.values.base import Const, Value, deref
+from oomlint.dryrun.values.training import Model, Optimizer, Strategy
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.project.settings import Settings
+from oomlint.syntax.blocks import index_of
+from oomlint.syntax.edits import Edit, InsertAfter, MoveBefore, RemoveStatement
+from oomlint.syntax.place import Place
+
+RULE = Rule(
+    code="OOM503",
+    name="built-outside-scope",
+    severity=Severity.ERROR,
+    fix=Safety.UNSAFE,
+    literals=("scope", "run", "MirroredStrategy", "MultiWorkerMirroredStrategy", "TPUStrategy"),
+)
+
+HELP = "make the model and its optimizer inside `with strategy.scope():`"
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """Models and optimizers from outside, and scopes that nobody enters."""
+    made = replicas.strategies(trace)
+    if not made:
+        return
+    seen: set[int] = set()
+    for finding in (*_models(trace), *_optimizers(trace, settings), *_never_entered(trace, made)):
+        if id(finding.place.node) not in seen and finding.place.source is trace.source:
+            seen.add(id(finding.place.node))
+            yield finding
+
+
+def _models(trace: Trace) -> Iterator[Finding]:
+    for call in trace.calls("keras.Model.compile", "keras.Model.fit", "keras.Model.__call__"):
+        inside = replicas.of_scope(call.context) if not call.name.endswith("__call__") else None
+        strategy = inside or replicas.on_replicas(call.context)
+        model = call.receiver
+        if strategy is None or not replicas.replicates(strategy) or not isinstance(model, Model):
+            continue
+        maker = replicas.maker(model)
+        if maker is None or _in_strategy(model.context):
+            continue
+        place, statement = replicas.site(maker, call)
+        where = "inside the scope" if inside is not None else "by strategy.run"
+        evidence = [Evidence(f"{call.name.rpartition('.')[2].strip('_')} {where}", call.place)]
+        yield RULE.finding(
+            place,
+            f"this model is made outside the scope of {replicas.short(strategy)} and trained {where}: Keras raises",
+            evidence=evidence,
+            help=HELP,
+            fix=_move_in(trace, statement, strategy),
+        )
+
+
+def _optimizers(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    if not settings.keras_at_least(3) or trace.libraries.get("keras", "").startswith("tf_keras"):
+        return  # Keras 2 enters the scope of the model's own strategy
+    for call in trace.calls("keras.Model.compile", "keras.Optimizer.apply_gradients", "keras.Optimizer.apply"):
+        if isinstance(call.receiver, Model):
+            strategy = replicas.of_model(call.receiver) if not _is_outside(call.receiver) else None
+            optimizer = call.value("optimizer")
+        else:
+            strategy, optimizer = replicas.on_replicas(call.context), call.receiver
+        if strategy is None or not replicas.replicates(strategy) or not slots_of(optimizer):
+            continue
+        maker = _maker(optimizer, call)
+        if maker is None or _in_strategy(maker.context):
+            continue
+        place, statement = replicas.site(maker, call)
+        scope = replicas.scope_statement(trace, strategy)
+        yield RULE.finding(
+            place,
+            f"{_name(optimizer)} gets its slots outside the scope of {replicas.short(strategy)}, in which the weights are: "
+            'Keras 3 raises RuntimeError, "Mixing different tf.distribute.Strategy objects"',
+            evidence=[Evidence("the scope in which the model is made", scope[0])] if scope is not None else [],
+            help=HELP,
+            fix=_move_in(trace, statement, strategy),
+        )
+
+
+def _maker(optimizer: Value | None, call: Call) -> Call | None:
+    """What makes the slots: the optimizer's constructor, or the compile that is given its name."""
+    optimizer = deref(optimizer) if optimizer is not None else None
+    if isinstance(optimizer, Optimizer):
+        return optimizer.made_by
+    return call if isinstance(optimizer, Const) else None
+
+
+def _name(optimizer: Value | None) -> str:
+    if isinstance(optimizer, Optimizer):
+        return optimizer.type.rpartition(".")[2]
+    return f'the optimizer "{optimizer.value}"' if isinstance(optimizer, Const) else "the optimizer"
+
+
+def _is_outside(model: Model) -> bool:
+    return replicas.maker(model) is not None and not _in_strategy(model.context)
+
+
+def _in_strategy(context: Context | None) -> bool:
+    """Whether something is made in a scope, or on the replicas (or nobody knows where)."""
+    return context is None or replicas.of_scope(context) is not None or replicas.on_replicas(context) is not None
+
+
+def _never_entered(trace: Trace, made: list[Call]) -> Iterator[Finding]:
+    """A strategy that is made and never used, in a script that trains."""
+    if trace.exhausted or len(made) > 1:
+        return
+    strategy, call = made[0].result, made[0]
+    assert isinstance(strategy, Strategy)
+    if gpu_setup.uncalled(call.context) is not None or not call.targets:
+        return
+    for other in trace.all_calls():
+        used = deref(other.receiver) is strategy if other.receiver is not None else False
+        if used or any(deref(argument.value) is strategy for argument in other.arguments):
+            return
+    for fit in trace.calls("keras.Model.fit"):
+        if isinstance(fit.receiver, Model) and _is_outside(fit.receiver) and not gpu_setup.uncalled(fit.context):
+            yield RULE.finding(
+                fit.place,
+                f"{replicas.short(strategy)} is made but its scope is never entered: one GPU trains on the whole batch",
+                severity=Severity.WARNING,
+                evidence=[Evidence("the strategy that nothing uses", call.place)],
+                help=HELP,
+            )
+            return
+
+
+def _move_in(trace: Trace, statement: Place | None, strategy: Strategy) -> Fix | None:
+    """Move a statement that stands directly before or after the `with` into it."""
+    found = replicas.scope_statement(trace, strategy)
+    if statement is None or found is None or statement.source is not trace.source:
+        return None
+    scope, block = found
+    at, here = index_of(block, scope.node), index_of(block, statement.node)
+    if at is None or here is None or block[here] is not statement.node or block[at] is not scope.node:
+        return None
+    place, inner = trace.source.place, _inside(scope.node)
+    edits: tuple[Edit, ...] = ()
+    if inner and here == at - 1:
+        edits = (MoveBefore(statement, statement, place(inner[0])),)
+    elif inner and here == at + 1 and isinstance(statement.node, cst.SimpleStatementLine):
+        plain = statement.node.with_changes(leading_lines=())
+        lines = tuple(trace.source.code(plain).rstrip("\r\n").splitlines())
+        edits = (InsertAfter(place(inner[-1]), lines), RemoveStatement(statement))
+    return Fix("move it into the scope", Safety.UNSAFE, edits) if edits else None
+
+
+def _inside(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
+    """The statements under a `with` (none for one on a single line)."""
+    body = node.body if isinstance(node, cst.With) else None
+    return body.body if isinstance(body, cst.IndentedBlock) else ()
