@@ -72,7 +72,6 @@ from oomlint.syntax.uses import Use, uses
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
     from oomlint.project.settings import Settings
-    from oomlint.syntax.place import Place
 
 RULE = Rule(
     code="OOM403",
