@@ -171,7 +171,8 @@ def method_call(
         return unknown_method(run, receiver, method.name, arguments, place, targets, path)
     api = receiver.type if isinstance(receiver, Opaque) else type(receiver).api
     call = Call(f"{api}.{method.name}", place, run.context, receiver, arguments, path=path)
-    call.signature = run.catalog.signatures.get(call.name, ())
+    own = f"{type(receiver).api}.{method.name}"  # an Opaque is named by what it is, its methods by what all have
+    call.signature = run.catalog.signatures.get(call.name) or run.catalog.signatures.get(own, ())
     call.statement, call.targets = run.statement, targets
     handler = run.catalog.method(type(receiver), method.name)
     if not api.startswith("builtins.") or method.name in (
@@ -220,7 +221,8 @@ def replay(run: Run, pending: Pending, role: Value) -> None:
     call = pending.call
     call.receiver = role
     call.name = f"{role.type if isinstance(role, Opaque) else type(role).api}.{pending.method}"
-    call.signature = run.catalog.signatures.get(call.name, ())
+    own = f"{type(role).api}.{pending.method}"  # an Opaque is named by what it is, its methods by what all have
+    call.signature = run.catalog.signatures.get(call.name) or run.catalog.signatures.get(own, ())
     run.trace.add(call, call.index)
     handler = run.catalog.method(type(role), pending.method)
     if handler is not None:
@@ -264,6 +266,7 @@ def enter(run: Run, function: Function, arguments: Arguments, place: Place, call
         ]
         run.state.meet([{}, *(way for way in outer if way)])
     if activation.yielded:
+        function.flags.add("generator")  # what it makes lives for one step at a time
         return Sequence("generator", element=join_all(activation.yielded))
     return result
 

@@ -67,6 +67,10 @@ def get_item(run: Run, value: Value, index: Value, node: cst.CSTNode) -> Value:
     return Unknown(tags=tags_of(value))
 
 
+# `paths[:16]` of unknown length is 16 or fewer: not the data set (the tag `few`).
+FEW = 4096
+
+
 def _sequence_item(value: Sequence, index: Value) -> Value:
     if isinstance(index, Const) and isinstance(index.value, int):
         if value.items is not None:
@@ -82,7 +86,10 @@ def _sequence_item(value: Sequence, index: Value) -> Value:
                 return Sequence(value.kind, items=value.items[slice(start, stop, step)], tags=value.tags)
             except (TypeError, ValueError):
                 return Unknown()
-        return Sequence(value.kind, element=value.any, count=_slice_count(value, bounds), tags=value.tags)
+        count = _slice_count(value, bounds)
+        few = count is None and isinstance(bounds[1], int) and 0 <= bounds[1] <= FEW
+        tags = value.tags | {"few"} if few else value.tags
+        return Sequence(value.kind, element=value.any, count=count, tags=tags)
     return value.any
 
 

@@ -1,0 +1,249 @@
+'''A large array is float64, twice what the model computes with.
+
+## What it does
+
+Reports a NumPy array of more than a quarter of the host's memory that became float64 without being asked to:
+`np.zeros`, `np.ones`, `np.random.rand` and their like without a dtype; bytes divided by a number
+(`x_uint8 / 255.0`); float32 computed with a NumPy float64 scalar (`x / np.sqrt(n)`, NumPy 2); Keras 3's
+`to_categorical`. Also `ImageDataGenerator.flow(x)` on integers, which copies the whole set to float32.
+
+Silent where the size is not known, where the same statement casts the result, and for arrays that only
+scikit-learn gets.
+
+## Why is this bad?
+
+Keras computes in float32, so half of the array's bytes are thrown away at once. `uint8 / 255.0` takes eight times the
+pixels' bytes; with the cast afterwards, `(x / 255.0).astype("float32")`, it peaks at twelve times, cast
+first, `x.astype("float32") / 255.0`, at eight.
+
+## Example
+
+```python
+import numpy as np
+from tensorflow import keras
+
+x = np.zeros((10_000, 224, 224, 3))
+```
+
+## Use instead
+
+```python
+import numpy as np
+from tensorflow import keras
+
+x = np.zeros((10_000, 224, 224, 3), dtype="float32")
+```
+
+## Fix safety
+
+Unsafe: values are rounded to float32, which Keras does anyway, but code in between may count on float64.
+
+## References
+
+- <https://numpy.org/doc/stable/user/basics.types.html>
+- <https://numpy.org/neps/nep-0050-scalar-promotion.html>
+- <https://github.com/keras-team/keras/issues/5208>
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+from oomlint.rules.host_data.amounts import against, dimensions, form
+
+from oomlint.dryrun.catalog.array_values import NumpyFloat, NumpyInt
+from oomlint.dryrun.catalog.names import generation
+from oomlint.dryrun.shapes import known
+from oomlint.dryrun.sizes import human
+from oomlint.dryrun.trace import Call, Trace
+from oomlint.dryrun.values.arrays import ITEMSIZE, Array
+from oomlint.dryrun.values.base import Const, Sequence, Value, deref
+from oomlint.findings.evidence import over
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.project.settings import Settings
+from oomlint.syntax.edits import AddArgument, Wrap
+from oomlint.syntax.place import Place
+
+RULE = Rule(
+    code="OOM204",
+    name="float64-promotion",
+    severity=Severity.WARNING,
+    fix=Safety.UNSAFE,
+    literals=(
+        "zeros", "ones", "empty", "full", "eye", "identity", "linspace", "arange", "rand", "randn", "random", "uniform",
+        "normal", "standard_normal", "randint", "integers", "fromfile", "memmap", "reshape", "load_data",
+        "to_categorical", "flow", "divide", "multiply",
+    ),
+)  # fmt: skip
+
+_FLOW = "keras.preprocessing.image.ImageDataGenerator.flow"
+_ONE_HOT = "keras.utils.to_categorical"
+_TAKES_DTYPE = frozenset(
+    {"numpy.zeros", "numpy.ones", "numpy.empty", "numpy.full", "numpy.eye", "numpy.identity", "numpy.linspace",
+     "numpy.random.Generator.random", "numpy.random.Generator.standard_normal"}
+)  # fmt: skip
+_ARITHMETIC = frozenset({"truediv", "mul", "add", "sub", "pow"})
+_CAST = '.astype("float32")'
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """One finding per expression that makes a large array float64."""
+    cast = {id(call.statement.node) for call in trace.calls("array.astype") if call.statement is not None}
+    seen: set[int] = set()
+    for call in trace.all_calls():
+        if id(call.node) in seen:
+            continue
+        found = _finding(call, trace, settings, cast)
+        if found is not None:
+            seen.add(id(call.node))
+            yield found
+
+
+def _finding(call: Call, trace: Trace, settings: Settings, cast: set[int]) -> Finding | None:
+    if call.name == _FLOW:
+        return _copied(call, settings)
+    result = deref(call.result)
+    if not isinstance(result, Array) or result.library != "numpy" or result.dtype != "float64":
+        return None
+    size = result.size
+    severity = over(size, settings.budget.host) if size is not None else None
+    if size is None or severity is None or (call.statement is not None and id(call.statement.node) in cast):
+        return None
+    reason = _reason(call, settings)
+    if reason is None or _only_scikit_learn(trace, result):
+        return None
+    text, fix, help = reason
+    return RULE.finding(
+        call.place,
+        f"{text} is float64: {form(result)} takes {against(size.bytes, settings.budget)}; "
+        f"float32 takes {human(size.bytes // 2)}",
+        severity=severity,
+        evidence=[*_operand(call), *dimensions(result)],
+        help=help,
+        fix=fix,
+    )
+
+
+Reason = tuple[str, Fix | None, str]
+
+
+def _reason(call: Call, settings: Settings) -> Reason | None:
+    """Why the result is float64, without being asked to, and what makes it float32."""
+    if call.name.startswith("operator."):
+        return _operator(call) if call.name.rpartition(".")[2] in _ARITHMETIC else None
+    if call.name == _ONE_HOT:
+        if not settings.keras_at_least(3, 0) or generation(call.spelled) == "tf_keras" or "np_utils" in call.spelled:
+            return None  # Keras 2 makes float32
+        help = f"add {_CAST}, or keep integer labels and use a sparse loss: to_categorical has no dtype in Keras 3"
+        return "to_categorical of an array", _fix(_CAST, Wrap(call.place, "", _CAST)), help
+    if not call.name.startswith("numpy.") or call.argument("dtype") is not None or call.opaque_arguments:
+        return None
+    if any(_double(deref(argument.value)) for argument in call.arguments):
+        return None
+    short = "np." + call.name[len("numpy.") :].replace("random.Generator", "random.default_rng()")
+    if call.name in _TAKES_DTYPE:
+        addition = 'dtype="float32"'
+        return f"{short} without a dtype", _fix(addition, AddArgument(call.place, addition)), f"pass {addition}"
+    help = f"add {_CAST}"
+    if call.name.startswith("numpy.random."):
+        help += ', or draw float32 at once: np.random.default_rng().random(shape, dtype="float32")'
+    return short, _fix(_CAST, Wrap(call.place, "", _CAST)), help
+
+
+def _fix(text: str, edit: AddArgument | Wrap) -> Fix:
+    return Fix(f"make it float32: {text}", Safety.UNSAFE, (edit,))
+
+
+def _double(value: Value) -> bool:
+    """Whether an argument is float64 already, so that the call did not promote anything."""
+    if isinstance(value, Sequence):
+        items = value.items if value.items is not None else [value.any]
+        return any(_double(deref(item)) for item in items[:16])
+    return isinstance(value, Array) and value.dtype == "float64" and value.shape != ()
+
+
+def _operator(call: Call) -> Reason | None:
+    """Integers or float32 computed with something that makes them float64."""
+    node = call.node
+    if not isinstance(node, cst.BinaryOperation):
+        return None  # `x /= 255.0` on integers raises, and on floats keeps the dtype
+    values = [deref(argument.value) for argument in call.arguments[:2]]
+    arrays = [(value, part) for value, part in zip(values, (node.left, node.right)) if _wide(value)]
+    if len(arrays) != 1:
+        return None
+    array, part = arrays[0]
+    if not isinstance(array, Array) or array.dtype in (None, "float64", "object", "string"):
+        return None
+    other, number = (values[1], node.right) if part is node.left else (values[0], node.left)
+    if array.dtype not in ("float32", "float16"):
+        help = f"cast first: {_code(call, part)}{_CAST}; or leave it {array.dtype} and scale in the model (Rescaling)"
+        return f"{array.dtype} with a float", _simple(call, part, "", _CAST, "cast before the arithmetic"), help
+    scalar = isinstance(other, Const) and isinstance(other.value, NumpyFloat | NumpyInt)
+    if not scalar and not (isinstance(other, Array) and other.shape == ()):
+        return None
+    help = "NumPy 2 takes the NumPy scalar for float64; a Python float leaves float32 alone: float(...)"
+    fix = _simple(call, number, "float(", ")", "make it a Python float")
+    return f"{array.dtype} with a NumPy float64 scalar", fix, help
+
+
+def _wide(value: Value) -> bool:
+    return isinstance(value, Array) and value.shape != ()
+
+
+def _simple(call: Call, node: cst.BaseExpression, before: str, after: str, message: str) -> Fix | None:
+    """Something written around an operand that needs no parentheses."""
+    if not isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or node.lpar:
+        return None
+    return Fix(message, Safety.UNSAFE, (Wrap(Place(call.source, node), before, after),))
+
+
+def _code(call: Call, node: cst.CSTNode) -> str:
+    text = call.source.code(node)
+    return text if len(text) < 40 else "x"
+
+
+def _operand(call: Call) -> Iterator[Evidence]:
+    """What was there before the arithmetic."""
+    if not call.name.startswith("operator."):
+        return
+    for argument in call.arguments[:2]:
+        value = deref(argument.value)
+        if isinstance(value, Array) and value.shape != () and value.origin is not None and value.dtype is not None:
+            yield Evidence(f"{value.dtype} from {value.origin.text}", value.origin.place)
+
+
+def _only_scikit_learn(trace: Trace, array: Array) -> bool:
+    """Whether all that is done with it is scikit-learn's or SciPy's, which compute in float64 in any case."""
+    names = [
+        call.name
+        for call in trace.all_calls()
+        if any(deref(argument.value) is array for argument in call.arguments)
+    ]
+    return bool(names) and all(name.startswith(("sklearn.", "scipy.")) for name in names)
+
+
+def _copied(call: Call, settings: Settings) -> Finding | None:
+    """`flow(x)` on integers: the iterator keeps a float32 copy of all of them."""
+    array = call.value("x")
+    sizes = known(array.shape) if isinstance(array, Array) else None
+    if not isinstance(array, Array) or sizes is None or array.dtype is None or "int" not in array.dtype:
+        return None
+    copy = Array(shape=array.shape, dtype="float32")
+    size = copy.size
+    severity = over(size, settings.budget.host) if size is not None else None
+    if size is None or severity is None:
+        return None
+    times = 4 // ITEMSIZE[array.dtype]
+    help = "read the pictures from disk (image_dataset_from_directory), or keep them as they are in a tf.data pipeline"
+    return RULE.finding(
+        call.place,
+        f"flow copies all of x to float32: {form(copy)} takes {against(size.bytes, settings.budget)}",
+        severity=severity,
+        evidence=[
+            Evidence(f"x is {form(array)}; the copy takes {times} times its bytes", call.place),
+            *dimensions(array),
+        ],
+        help=help,
+        fix=Fix(help, Safety.DISPLAY),
+    )

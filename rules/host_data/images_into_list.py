@@ -1,0 +1,177 @@
+'''Pictures, sounds or volumes of a whole folder are decoded into a list and stacked.
+
+## What it does
+
+Reports the `append` (or the comprehension) by which a loop over files decodes each one into a list that is then
+made one array: `np.array(images)`, `np.stack`, `np.vstack`, `tf.stack`, `from_tensor_slices(images)`.
+
+Silent where the number and the size of the pictures are known and small; for lists of paths, labels or figures;
+for lists that live for one batch (in a generator, in `__getitem__`, inside a loop over steps); for lists
+that are never stacked.
+
+## Why is this bad?
+
+A JPEG of 100 KB is 600 KB once decoded at 224 by 224 in float32, and all of them are held, twice: the list and the
+array lie in memory together while one is copied into the other. The first thousand files work.
+
+## Example
+
+```python
+import os
+
+import cv2
+import numpy as np
+from tensorflow import keras
+
+images = []
+for name in os.listdir("train"):
+    images.append(cv2.resize(cv2.imread(os.path.join("train", name)), (224, 224)))
+x = np.array(images)
+```
+
+## Use instead
+
+```python
+from tensorflow import keras
+
+train = keras.utils.image_dataset_from_directory("train", image_size=(224, 224), batch_size=32)
+```
+
+## Fix safety
+
+Shown only: a pipeline that reads from the paths replaces the loop, the list and the array.
+
+## References
+
+- <https://keras.io/api/data_loading/image/>
+- <https://www.tensorflow.org/tutorials/load_data/images>
+- <https://github.com/keras-team/keras/issues/2953>
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oomlint.rules.host_data.amounts import form, in_generator, in_test
+
+from oomlint.dryrun.catalog.array_values import DECODED
+from oomlint.dryrun.catalog.files import PATH
+from oomlint.dryrun.trace import Body, Call, Loop, Trace
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Sequence, Value, deref, tags_of
+from oomlint.findings.evidence import over
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.project.settings import Settings
+from oomlint.syntax.place import Place
+
+RULE = Rule(
+    code="OOM202",
+    name="images-into-list",
+    severity=Severity.WARNING,
+    fix=Safety.DISPLAY,
+    literals=("array", "asarray", "stack", "vstack", "concatenate", "convert_to_tensor", "from_tensor_slices"),
+)
+
+_STACKING = (
+    "numpy.array", "numpy.asarray", "numpy.stack", "numpy.vstack", "numpy.concatenate", "numpy.dstack",
+    "tf.stack", "tf.concat", "tf.constant", "tf.convert_to_tensor", "tf.data.Dataset.from_tensor_slices",
+    "tf.data.Dataset.from_tensors", "keras.ops.stack", "keras.ops.concatenate", "keras.ops.convert_to_tensor",
+    "keras.Model.fit",
+)  # fmt: skip
+
+# Where the number of files is not known, a decoded file this small would have to come a million times.
+TINY = 4096
+# Where the size of one is not known, this many are taken to be a data set.
+MANY = 10_000
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """One finding per place that fills such a list."""
+    seen: set[int] = set()
+    for stack in trace.calls(*_STACKING):
+        for value in _lists(stack):
+            if not _whole(stack, value) or not _many(value, settings) or in_test(stack):
+                continue
+            place, loop = _filled(trace, value, stack)
+            if loop is not None and not _reached(stack, loop):
+                continue
+            if id(place.node) not in seen:
+                seen.add(id(place.node))
+                yield _finding(stack, value, place)
+
+
+def _lists(stack: Call) -> Iterator[Sequence]:
+    """The lists of decoded files among the arguments (and in the tuples among them)."""
+    pending: list[Value] = [deref(argument.value) for argument in stack.arguments]
+    while pending:
+        value = pending.pop(0)
+        if not isinstance(value, Sequence):
+            continue
+        if value.items is None and isinstance(_element(value), Array):
+            yield value
+        elif value.kind == "tuple" and value.items is not None:
+            pending.extend(deref(item) for item in value.items)
+
+
+def _element(value: Sequence) -> Array | None:
+    element = deref(value.element) if value.element is not None else None
+    return element if isinstance(element, Array) and element.tags >= DECODED else None
+
+
+def _whole(stack: Call, value: Sequence) -> bool:
+    """Whether the list is made once, not once per batch or step."""
+    made = value.context
+    return not in_generator(stack.context) and not (made is not None and any(True for _ in made.all(Loop)))
+
+
+def _many(value: Sequence, settings: Settings) -> bool:
+    """Whether there may be too many: by their bytes, or because nobody knows."""
+    element = _element(value)
+    size = element.size if element is not None else None
+    if value.count is None:
+        return size is None or size.bytes > TINY
+    if size is None:
+        return int(value.count.value) >= MANY
+    return over(size.times(value.count, "decoded files"), settings.budget.host) is not None
+
+
+def _filled(trace: Trace, value: Sequence, stack: Call) -> tuple[Place, Loop | None]:
+    """Where the list is filled, and the loop that does it: an append, a comprehension, a `map`."""
+    for call in trace.calls("builtins.list.append", "builtins.list.insert", "builtins.list.extend"):
+        if call.receiver is value and call.arguments and tags_of(deref(call.arguments[-1].value)) >= DECODED:
+            return call.place, call.context.innermost(Loop)
+    best: Loop | None = None
+    for event in trace.iterations():
+        if event.loop.kind == "comprehension" and event.context is value.context and event.index < stack.index:
+            best = event.loop
+    return (best.place, best) if best is not None else (stack.place, None)
+
+
+def _reached(stack: Call, loop: Loop) -> bool:
+    """Whether the loop is over a folder's files. A helper that nobody calls may get a batch of them."""
+    tags = tags_of(deref(loop.iterable)) if loop.iterable is not None else frozenset()
+    if "few" in tags:
+        return False
+    return bool(PATH & tags) or all(body.called for body in stack.context.all(Body))
+
+
+def _finding(stack: Call, value: Sequence, place: Place) -> Finding:
+    element = _element(value)
+    one = element.size if element is not None else None
+    each = f", {one.bytes:,} B each" if one is not None else ""
+    count = f"{value.count.value:,} decoded files" if value.count is not None else "every decoded file"
+    evidence = []
+    if element is not None and element.origin is not None:
+        evidence.append(Evidence(f"one is {form(element)}, from {element.origin.text}", element.origin.place))
+    evidence.append(Evidence("copied into one array here, while the list is still held", stack.place))
+    advice = (
+        "read the files batch by batch: image_dataset_from_directory, or from_tensor_slices(paths).map(decode), "
+        "or a keras.utils.PyDataset"
+    )
+    return RULE.finding(
+        place,
+        f"{count} of the loop is kept in a list{each}, and stacking it takes twice that",
+        evidence=evidence,
+        help=advice,
+        fix=Fix(advice, Safety.DISPLAY),
+    )

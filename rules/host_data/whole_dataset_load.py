@@ -1,0 +1,267 @@
+'''A data set is read into memory whole, to be trained on.
+
+## What it does
+
+Reports a call that reads a file of arrays in one go, where what it read is then fed to `fit`, to a
+`tf.data.Dataset` or to a `GradientTape`: `np.load` without `mmap_mode`, `np.loadtxt`, `np.genfromtxt`,
+`np.fromfile`, `pd.read_csv` without `chunksize`, `h5["x"][:]` and `np.array(h5["x"])`, `pickle.load`.
+
+Where the script says how large it is (a `reshape`, a count), it is a warning above a quarter of the host's memory
+and an error above all of it, and nothing below. Where the size is not known it is a note.
+
+Silent: files read one at a time in a loop, in a generator or in `__getitem__`; labels; a stated
+handful of rows; single columns of a table; Keras' own data sets; tests.
+
+## Why is this bad?
+
+The array lies in memory beside whatever copies follow: a cast to float32, a shuffle, `train_test_split`, and
+`fit`, which copies a float64 array once more. The script works on the sample and dies on the full set.
+
+`mmap_mode` maps an `.npy` file. For an `.npz`, which is a zip archive, NumPy ignores it and reads the member whole.
+And `fit` on a mapped array reads all of it: feed it batch by batch.
+
+## Example
+
+```python
+import numpy as np
+from tensorflow import keras
+
+x = np.load("x_train.npy")
+y = np.load("y_train.npy")
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("adam", "mse")
+model.fit(x, y, batch_size=32)
+```
+
+## Use instead
+
+```python
+import math
+
+import numpy as np
+from tensorflow import keras
+
+
+class Rows(keras.utils.PyDataset):
+    def __init__(self, x_path, y_path, batch_size):
+        super().__init__()
+        self.x = np.load(x_path, mmap_mode="r")
+        self.y = np.load(y_path, mmap_mode="r")
+        self.batch_size = batch_size
+
+    def __len__(self):
+        return math.ceil(len(self.x) / self.batch_size)
+
+    def __getitem__(self, index):
+        rows = slice(index * self.batch_size, (index + 1) * self.batch_size)
+        return np.array(self.x[rows]), np.array(self.y[rows])
+
+
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("adam", "mse")
+model.fit(Rows("x_train.npy", "y_train.npy", 32))
+```
+
+## Fix safety
+
+Shown only: how to read a part depends on the file.
+
+## References
+
+- <https://numpy.org/doc/stable/reference/generated/numpy.load.html>
+- <https://keras.io/api/utils/python_utils/#pydataset-class>
+- <https://github.com/keras-team/keras/issues/628>
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator, in_test
+
+from oomlint.dryrun.catalog.array_operators import FEW_ROWS
+from oomlint.dryrun.catalog.array_values import loads_of
+from oomlint.dryrun.catalog.numpy_loading import Unpickled
+from oomlint.dryrun.shapes import dimension_at
+from oomlint.dryrun.trace import Call, Trace
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
+from oomlint.dryrun.values.training import Tape
+from oomlint.findings.evidence import over
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.project.settings import Settings
+
+RULE = Rule(
+    code="OOM201",
+    name="whole-dataset-load",
+    severity=Severity.NOTE,
+    fix=Safety.DISPLAY,
+    literals=(
+        "load", "loads", "loadtxt", "genfromtxt", "fromfile", "loadmat", "File", "open_group", "read_csv",
+        "read_table", "read_parquet", "read_feather", "read_pickle", "read_hdf", "read_json", "read_sql",
+    ),
+)  # fmt: skip
+
+_SLICES = ("tf.data.Dataset.from_tensor_slices", "tf.data.Dataset.from_tensors")
+_TRAIN = (
+    "keras.Model.fit",
+    "keras.Model.train_on_batch",
+    "keras.Model.fit_generator",
+    "keras.Optimizer.apply_gradients",
+)
+_TEST_PATHS = frozenset({"tests", "testdata", "test_data", "fixtures"})
+
+
+@dataclass(slots=True)
+class Load:
+    """One reading call and what becomes of it."""
+
+    call: Call
+    fed: list[tuple[Call, Array | Unpickled, bool]] = field(default_factory=list)  # by whom, what, as inputs
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """One finding per place that reads what is trained on."""
+    calls = {call.index: call for call in trace.all_calls()}
+    loads: dict[int, Load] = {}
+    for feed, value, inputs in feeds(trace):
+        for index in sorted(loads_of(value)):
+            call = calls.get(index)
+            if call is not None and not in_test(call) and not in_test(feed) and not _of_tests(call):
+                loads.setdefault(id(call.node), Load(call)).fed.append((feed, value, inputs))
+    for load in loads.values():
+        found = _sized(load, settings) or _unsized(load)
+        if found is not None:
+            yield found
+
+
+def feeds(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
+    """Arrays that training gets, and whether they are its inputs (or its labels)."""
+    for call in trace.calls("keras.Model.fit", "keras.Model.train_on_batch"):
+        for name, position in (("x", 0), ("y", 1), ("validation_data", 0)):
+            value = call.value(name)
+            if name == "validation_data" and isinstance(value, Sequence) and value.items:
+                for place, part in enumerate(value.items):
+                    yield from ((call, array, place == 0) for array in arrays(part))
+            elif name != "validation_data":
+                yield from ((call, array, position == 0) for array in arrays(value))
+    for call in trace.calls("keras.preprocessing.image.ImageDataGenerator.flow"):
+        yield from ((call, array, True) for array in arrays(call.value("x")))
+    for call in trace.calls("keras.Model.__call__"):
+        if call.context.manager(Tape) is not None and call.arguments:
+            yield from ((call, array, True) for array in arrays(call.arguments[0].value))
+    if not trace.calls(*_TRAIN):
+        return
+    for call in trace.calls(*_SLICES, "keras.utils.timeseries_dataset_from_array"):
+        value = deref(call.arguments[0].value) if call.arguments else None
+        if isinstance(value, Sequence) and value.kind == "tuple" and value.items:
+            for place, part in enumerate(value.items):
+                yield from ((call, array, place == 0) for array in arrays(part))
+        else:
+            yield from ((call, array, True) for array in arrays(value))
+
+
+def arrays(value: Value | None) -> Iterator[Array | Unpickled]:
+    """The arrays of an argument: one, or several in a list or dictionary. What a generator gives is no array."""
+    value = deref(value) if value is not None else None
+    match value:
+        case Array() | Unpickled():
+            yield value
+        case Sequence(kind="list" | "tuple"):
+            for part in value.items if value.items is not None else [value.any]:
+                yield from arrays(part)
+        case Mapping(entries=entries):
+            for part in entries.values():
+                yield from arrays(part)
+
+
+def _sized(load: Load, settings: Settings) -> Finding | None:
+    """With a size above the budget."""
+    sizes = [(array.size, array) for _, array, _ in load.fed if isinstance(array, Array) and array.size is not None]
+    if not sizes:
+        return None
+    size, array = max(sizes, key=lambda pair: pair[0].bytes)
+    severity = over(size, settings.budget.host)
+    if severity is None:
+        return None
+    feed = next(feed for feed, value, _ in load.fed if value is array)
+    much = against(size.bytes, settings.budget)
+    return RULE.finding(
+        load.call.place,
+        f"{_what(load.call)} reads the whole data set into memory: {form(array)} is {much}",
+        severity=severity,
+        evidence=[*dimensions(array), _fed(feed)],
+        help=_help(load.call),
+        fix=Fix(_help(load.call), Safety.DISPLAY),
+    )
+
+
+def _unsized(load: Load) -> Finding | None:
+    """Of unknown size, where it plainly is what a model is trained on."""
+    inputs = [(feed, array) for feed, array, is_input in load.fed if is_input and _open(array)]
+    if not inputs or in_generator(load.call.context):
+        return None
+    feed, _ = inputs[0]
+    if set(load.call.context.loops()) & set(feed.context.loops()):
+        return None  # one file after another: only one is held
+    return RULE.finding(
+        load.call.place,
+        f"{_what(load.call)} reads the whole data set into memory; how large it is does not show here",
+        severity=Severity.NOTE,
+        evidence=[*_mapped(load.call), _fed(feed)],
+        help=_help(load.call),
+        fix=Fix(_help(load.call), Safety.DISPLAY),
+    )
+
+
+def _open(array: Array | Unpickled) -> bool:
+    """Whether it may be large: neither its size nor a small number of rows is known, and it has rows and columns."""
+    if isinstance(array, Unpickled):
+        return True
+    if array.size is not None or array.rank == 1:
+        return False
+    rows = dimension_at(array.shape, 0)
+    return rows is None or rows.value > FEW_ROWS
+
+
+def _of_tests(call: Call) -> bool:
+    """Whether the file lies among a test's own."""
+    first = call.arguments[0].const() if call.arguments else None
+    return isinstance(first, str) and bool(_TEST_PATHS & set(first.replace("\\", "/").split("/")[:-1]))
+
+
+def _what(call: Call) -> str:
+    match call.name.split("."):
+        case ["operator", _]:
+            return "this slice of an HDF5 data set"
+        case ["numpy", "array" | "asarray" as name]:
+            return f"np.{name} of an HDF5 data set"
+        case ["numpy", *rest]:
+            return f"np.{'.'.join(rest)}"
+        case ["pandas", name]:
+            return f"pd.{name}"
+    return call.name
+
+
+def _fed(feed: Call) -> Evidence:
+    return Evidence(f"trained on by {feed.name.rpartition('.')[2]}", feed.place)
+
+
+def _mapped(call: Call) -> Iterator[Evidence]:
+    mode = call.argument("mmap_mode") if call.name == "numpy.load" else None
+    if mode is not None and not (isinstance(deref(mode.value), Const) and mode.const() is None):
+        yield Evidence("mmap_mode does nothing for an .npz archive: the member is read whole", mode.place)
+
+
+def _help(call: Call) -> str:
+    if call.name == "numpy.load":
+        return (
+            'keep the array in an .npy file, open it with mmap_mode="r", and read one batch at a time in a '
+            "keras.utils.PyDataset or a tf.data generator"
+        )
+    if call.name.startswith("operator.") or call.name in ("numpy.array", "numpy.asarray"):
+        return "keep the file open and slice one batch at a time, in a keras.utils.PyDataset or a tf.data generator"
+    if call.name.startswith("pandas."):
+        return "read it in pieces (chunksize=...), or let tf.data.experimental.make_csv_dataset read it"
+    return "write the arrays to .npy files or TFRecords once, and read them batch by batch"
