@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import libcst as cst
 
 from oomlint.documents.text_edits import TextEdit
@@ -25,8 +27,10 @@ def replace(layout: Layout, edit: Replace) -> list[TextEdit]:
         start, end = layout.outer(node)
     _check_quotes(layout, node, edit.text)
     parsed = _parsed(edit.text)
-    if parsed is None:
-        if _parsed(f"({edit.text})") is not None:
+    if parsed is None:  # several rows, which something must hold together
+        inner = _parsed(f"({edit.text})")
+        held = _in_brackets(layout, node) and inner is not None
+        if inner is not None and not (held and _stands(layout, inner.with_changes(lpar=(), rpar=()), node)):
             text = f"({text})"
     elif not _stands(layout, parsed, node):
         text = f"({text})"
@@ -61,10 +65,16 @@ def wrap(layout: Layout, edit: Wrap) -> list[TextEdit]:
 
 
 def _parsed(text: str) -> cst.BaseExpression | None:
-    try:
-        return cst.parse_expression(text.strip())
-    except (cst.ParserSyntaxError, ValueError):
-        return None
+    """An expression without the parentheses that it does not need, or None where it is no expression."""
+    for code in (text.strip(), f"({text.strip()})"):  # a walrus does not parse without them
+        try:
+            parsed = cst.parse_expression(code)
+        except (cst.ParserSyntaxError, ValueError):
+            continue
+        if code != text.strip() and "\n" not in text:
+            return parsed.with_changes(lpar=parsed.lpar[1:], rpar=parsed.rpar[1:])
+        return parsed
+    return None
 
 
 def _stands(layout: Layout, written: cst.BaseExpression, node: cst.CSTNode) -> bool:
@@ -73,8 +83,24 @@ def _stands(layout: Layout, written: cst.BaseExpression, node: cst.CSTNode) -> b
     parent = path[-2]
     if isinstance(written, cst.GeneratorExp) and not written.lpar and isinstance(parent, cst.Arg):
         call = path[-3]
-        return isinstance(call, cst.Call) and len(call.args) == 1
+        alone = isinstance(call, cst.Call) and len(call.args) == 1
+        return alone and parent.keyword is None and parent.comma == cst.MaybeSentinel.DEFAULT
     return fits(written, parent, node)
+
+
+def _in_brackets(layout: Layout, node: cst.CSTNode) -> bool:
+    """Whether rows may break here because brackets around the node are open."""
+    above = layout.path(node)[-2::-1]
+    for inner, outer in pairwise(above):
+        if isinstance(inner, cst.BaseExpression) and inner.lpar:
+            return True
+        if isinstance(inner, cst.BaseElement) and isinstance(outer, cst.Tuple):
+            continue
+        if isinstance(inner, cst.Arg | cst.BaseElement | cst.BaseDictElement | cst.SubscriptElement):
+            return True
+        if isinstance(inner, cst.BaseStatement | cst.BaseSmallStatement | cst.FormattedString):
+            return False
+    return False
 
 
 def _fits_hole(node: cst.BaseExpression, whole: cst.BaseExpression) -> bool:

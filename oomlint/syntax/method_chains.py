@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import libcst as cst
 
@@ -43,8 +44,10 @@ def _below(node: cst.Call) -> cst.BaseExpression | None:
 
 def _chained(stages: Sequence[Stage]) -> bool:
     """Whether each stage is called directly on the one before."""
-    pairs = zip(stages, stages[1:])
-    return all(isinstance(two.call.node, cst.Call) and _below(two.call.node) is one.call.node for one, two in pairs)
+    pairs = pairwise(stages)
+    return all(
+        isinstance(two.call.node, cst.Call) and _below(two.call.node) is one.call.node for one, two in pairs
+    )
 
 
 def _text(place: Place, node: cst.CSTNode) -> str:
@@ -128,7 +131,11 @@ def _into_a_chain(moving: Stage, over: Sequence[Stage]) -> tuple[Edit, ...] | No
     assert isinstance(lowest, cst.Call)
     assert isinstance(moved, cst.Call)
     value_below = _below(lowest)
-    if value_below is None or not isinstance(lowest.func, cst.Attribute) or not isinstance(moved.func, cst.Attribute):
+    if (
+        value_below is None
+        or not isinstance(lowest.func, cst.Attribute)
+        or not isinstance(moved.func, cst.Attribute)
+    ):
         return None
     inserted = moved.with_changes(
         func=lowest.func.with_changes(value=value_below, attr=moved.func.attr), lpar=(), rpar=()

@@ -61,3 +61,18 @@ _SKIPPED = frozenset(
     """lpar rpar leading_lines lines_after_decorators header footer indent comma semicolon colon equal dot lbracket
     rbracket lbrace rbrace trailing_whitespace operator asynchronous first_line newline comment""".split()
 )
+
+
+def names_in(node: cst.CSTNode) -> set[str]:
+    """The dotted names that an expression reads, and the beginnings of each."""
+    found: set[str] = set()
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        dotted = _dotted(current) if isinstance(current, cst.Name | cst.Attribute) else ""
+        if dotted:
+            parts = dotted.split(".")
+            found.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
+            continue
+        stack.extend(current.children)
+    return found

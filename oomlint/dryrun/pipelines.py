@@ -1,0 +1,100 @@
+"""Questions about tf.data pipelines that several rules ask: what runs inside a stage, what comes after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.trace import Call, Iterate, Role
+from oomlint.dryrun.values.base import Const, Sequence, Value, deref
+from oomlint.dryrun.values.data import Dataset
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.trace import Trace
+
+# Elements go through these as they are.
+KEEPING = frozenset(
+    {"shuffle", "repeat", "take", "skip", "shard", "cache", "prefetch", "with_options", "concatenate"}
+)
+BATCHING = frozenset({"batch", "padded_batch", "ragged_batch", "map_and_batch", "dense_to_ragged_batch"})
+
+
+def stage_name(call: Call) -> str:
+    """`shuffle` of `tf.data.Dataset.shuffle`."""
+    return call.name.rpartition(".")[2]
+
+
+def received(call: Call) -> Dataset | None:
+    """The dataset that a stage is called on."""
+    value = deref(call.receiver) if call.receiver is not None else None
+    return value if isinstance(value, Dataset) else None
+
+
+def in_memory(cache: Call) -> bool:
+    """Whether a `cache` call keeps its elements in memory: no file, or an empty name for it."""
+    argument = cache.argument("filename")
+    return argument is None or (isinstance(deref(argument.value), Const) and not argument.const())
+
+
+def since(dataset: Dataset, name: str) -> tuple[Call, ...] | None:
+    """The stages after the last one of that name; None where there is none."""
+    for position in range(len(dataset.stages) - 1, -1, -1):
+        if stage_name(dataset.stages[position]) == name:
+            return dataset.stages[position + 1 :]
+    return None
+
+
+def inside(trace: Trace, stage: Call) -> Iterator[Call]:
+    """The calls that run in the function that a stage maps."""
+    for event in trace.events[_position(trace, stage) + 1 :]:
+        if not any(role.place is stage.place for role in event.context.all(Role)):
+            return
+        if isinstance(event, Call):
+            yield event
+
+
+def _position(trace: Trace, call: Call) -> int:
+    """Where a call stands among the events, which are sorted by their indices."""
+    low, high = 0, len(trace.events)
+    while low < high:
+        middle = (low + high) // 2
+        if trace.events[middle].index < call.index:
+            low = middle + 1
+        else:
+            high = middle
+    while low < len(trace.events) and trace.events[low] is not call and trace.events[low].index == call.index:
+        low += 1
+    return low
+
+
+def uses_of(trace: Trace, stage: Call) -> Iterator[tuple[Call | Iterate, Dataset]]:
+    """What happens to the datasets that have a stage behind them: further stages, loops, training."""
+    for event in trace.events:
+        if isinstance(event, Iterate):
+            values: list[Value] = [event.value]
+        elif isinstance(event, Call) and event is not stage:
+            values = [argument.value for argument in event.arguments]
+            if event.receiver is not None:
+                values.append(event.receiver)
+        else:
+            continue
+        for value in values:
+            for dataset in _datasets(value):
+                if any(one is stage for one in dataset.stages):
+                    yield event, dataset
+
+
+def _datasets(value: Value) -> Iterator[Dataset]:
+    value = deref(value)
+    if isinstance(value, Dataset):
+        yield value
+    elif (
+        isinstance(value, Sequence)
+        and value.kind == "tuple"
+        and value.items is not None
+        and len(value.items) < 8
+    ):
+        for item in value.items:
+            inner = deref(item)
+            if isinstance(inner, Dataset):
+                yield inner

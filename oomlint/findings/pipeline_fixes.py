@@ -1,0 +1,49 @@
+"""Fixes that move a stage of a tf.data pipeline, where nothing else sees the pipeline in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun.pipelines import uses_of
+from oomlint.dryrun.trace import Assign, Call
+from oomlint.syntax.method_chains import Stage, before
+from oomlint.syntax.uses import names_in
+
+if TYPE_CHECKING:
+    from oomlint.dryrun import Trace
+    from oomlint.syntax.edits import Edit
+
+
+def moved_before(trace: Trace, moving: Call, over: Sequence[Call]) -> tuple[Edit, ...]:
+    """The edits that put a stage in front of the stages directly before it; none where that may change more."""
+    if any(stage.place.source is not trace.source for stage in (*over, moving)):
+        return ()
+    if _seen_between(trace, moving, over) or _rebound_between(trace, moving, over[0]):
+        return ()
+    stages = [Stage(stage.place, stage.statement) for stage in over]
+    return before(Stage(moving.place, moving.statement), stages) or ()
+
+
+def _seen_between(trace: Trace, moving: Call, over: Sequence[Call]) -> bool:
+    """Whether anything else uses the pipeline between those stages."""
+    own = {id(stage) for stage in (*over, moving)}
+    for event, dataset in uses_of(trace, over[0]):
+        if id(event) not in own and not any(stage is moving for stage in dataset.stages):
+            return True
+    return False
+
+
+def _rebound_between(trace: Trace, moving: Call, first: Call) -> bool:
+    """Whether a name in the moved call's arguments is bound after the place it moves to."""
+    node = moving.node
+    assert isinstance(node, cst.Call)
+    names = {name for argument in node.args for name in names_in(argument.value)}
+    if not names:
+        return False
+    return any(
+        isinstance(event, Assign) and first.index < event.index < moving.index and event.path in names
+        for event in trace.events
+    )

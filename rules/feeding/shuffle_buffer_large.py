@@ -1,0 +1,194 @@
+"""A shuffle buffer holds more than the memory budget allows.
+
+## What it does
+
+Multiplies the buffer's elements by the bytes of one element as it arrives at `shuffle`, and reports the product
+when it is above a quarter of the host memory (an error above all of it).
+
+## Why is this bad?
+
+`shuffle(n)` keeps n elements in host memory and fills them before the first one comes out. What an element
+is depends on what stands before it: a path is a few bytes, the decoded picture some hundred thousand, and after
+`batch` an element is a whole batch. A buffer as long as the data set holds the data set.
+
+Three things cost nothing and are not reported: paths and labels; slices of an array that `from_tensor_slices`
+holds anyway, when the bytes of a slice are a multiple of 64 (other slices are copied); and elements that an
+in-memory `cache()` holds already.
+
+## Example
+
+```python
+import tensorflow as tf
+
+
+def read(path):
+    image = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+    return tf.image.resize(image, (224, 224))
+
+
+train = tf.data.Dataset.list_files("train/*.jpg").map(read).shuffle(1_281_167).batch(64)
+```
+
+## Use instead
+
+```python
+import tensorflow as tf
+
+
+def read(path):
+    image = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+    return tf.image.resize(image, (224, 224))
+
+
+train = tf.data.Dataset.list_files("train/*.jpg").shuffle(1_281_167).map(read).batch(64)
+```
+
+## Fix safety
+
+Unsafe: the call is moved in front of the decoding `map` (or of `batch`). The elements are the same, their order
+is another, and random numbers drawn in the mapped function meet other elements.
+
+## References
+
+- <https://www.tensorflow.org/api_docs/python/tf/data/Dataset#shuffle>
+- <https://github.com/tensorflow/tensorflow/issues/14857>
+- <https://github.com/tensorflow/tensorflow/issues/32376>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.pipelines import BATCHING, KEEPING, in_memory, received, since, stage_name
+from oomlint.dryrun.sizes import Size
+from oomlint.dryrun.trace import Call
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Const
+from oomlint.dryrun.values.data import Dataset, leaves
+from oomlint.findings.evidence import factors, over
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.findings.pipeline_fixes import moved_before
+
+if TYPE_CHECKING:
+    from oomlint.dryrun import Trace
+    from oomlint.project.settings import Settings
+
+RULE = Rule(
+    code="OOM301",
+    name="shuffle-buffer-large",
+    severity=Severity.WARNING,
+    fix=Safety.UNSAFE,
+    literals=("shuffle",),
+)
+
+MOVABLE = BATCHING | {"map", "prefetch", "with_options"}
+ALIGNMENT = 64  # bytes: TensorFlow's allocator; slices at such offsets point into the tensor they are of
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """Buffer elements times element bytes."""
+    for call in trace.calls("tf.data.Dataset.shuffle"):
+        dataset, argument = received(call), call.argument("buffer_size")
+        if dataset is None or argument is None:
+            continue
+        held = buffered(dataset, call.value("buffer_size"))
+        severity = over(held, settings.budget.host) if held is not None else None
+        if held is None or severity is None:
+            continue
+        element = element_bytes(dataset)
+        assert element is not None
+        yield RULE.finding(
+            argument.place,
+            f"the shuffle buffer holds {held.factors[0].value:,} elements of {element.bytes:,} B: {held}"
+            f" (budget: {settings.budget.host_label})",
+            evidence=[*factors(held), *_batch(dataset)],
+            help=_help(dataset),
+            fix=_fix(trace, call, dataset, settings),
+            severity=severity,
+        )
+
+
+def buffered(dataset: Dataset, wanted: object) -> Size | None:
+    """What a buffer of that many elements holds; no more than the pipeline has."""
+    if not isinstance(wanted, Const) or not isinstance(wanted.value, int) or wanted.value < 1:
+        return None
+    count = wanted
+    if not dataset.infinite and dataset.count is not None and dataset.count.value < wanted.value:
+        count = dataset.count
+    element = element_bytes(dataset)
+    return element.times(count, "elements in the buffer:") if element is not None else None
+
+
+def element_bytes(dataset: Dataset) -> Size | None:
+    """Bytes that one buffered element takes of its own: parts that are held anyway cost nothing."""
+    kept = since(dataset, "cache")
+    if kept is not None and all(stage_name(stage) in KEEPING for stage in kept):
+        if in_memory(dataset.stages[-len(kept) - 1]):
+            return None
+    sliced = _slices(dataset)
+    total: Size | None = None
+    exact = True
+    for leaf in leaves(dataset.element):
+        size = leaf.size if isinstance(leaf, Array) else None
+        if size is None:
+            exact = False
+        elif not sliced or size.bytes % ALIGNMENT:
+            total = size if total is None else total.plus(size)
+    return total if exact or total is None else total.plus(None)
+
+
+def _slices(dataset: Dataset) -> bool:
+    """Whether the elements are still slices of arrays that the source holds."""
+    sources = {"from_tensor_slices", "from_tensors"}
+    names = [stage_name(stage) for stage in dataset.stages]
+    return bool(sources & set(names)) and set(names) <= sources | KEEPING | {"zip"}
+
+
+def _batch(dataset: Dataset) -> list[Evidence]:
+    """That an element is a batch, where it is one."""
+    for stage in reversed(dataset.stages):
+        if stage_name(stage) in ("unbatch", "flat_map", "interleave"):
+            return []
+        if stage_name(stage) in BATCHING:
+            return [Evidence("an element is a batch since here", stage.place)]
+    if "batched" in dataset.tags and dataset.stages:
+        return [Evidence("an element is a batch since here", dataset.stages[0].place)]
+    return []
+
+
+def _help(dataset: Dataset) -> str:
+    if _batch(dataset):
+        return "shuffle before `batch`, or count the buffer in batches"
+    if any(stage_name(stage) == "map" for stage in dataset.stages):
+        return "shuffle the paths before `map` decodes them, and keep only a small buffer after it"
+    return "use a smaller buffer, or shuffle indices and read the rows in `map`"
+
+
+def _fix(trace: Trace, call: Call, dataset: Dataset, settings: Settings) -> Fix | None:
+    """In front of the nearest stage before which the buffer is small enough."""
+    over_stages: list[Call] = []
+    for stage in reversed(dataset.stages):
+        if stage_name(stage) not in MOVABLE:
+            return None
+        over_stages.insert(0, stage)
+        earlier = received(stage)
+        if earlier is None or not _small(earlier, call, settings):
+            continue
+        edits = moved_before(trace, call, over_stages)
+        where = " and ".join(f"`{stage_name(one)}`" for one in over_stages[:1])
+        return Fix(f"shuffle before {where}", Safety.UNSAFE, edits) if edits else None
+    return None
+
+
+def _small(dataset: Dataset, call: Call, settings: Settings) -> bool:
+    """Whether a buffer here would be fine: a size below the budget, or names of files."""
+    parts = leaves(dataset.element)
+    if not all(isinstance(part, Array) for part in parts):
+        return False
+    if any(isinstance(part, Array) and part.dtype == "string" and "raw" in part.tags for part in parts):
+        return False  # file contents or records: as large as they happen to be
+    if any(isinstance(part, Array) and part.size is None and part.dtype != "string" for part in parts):
+        return False
+    held = buffered(dataset, call.value("buffer_size"))
+    return held is None or over(held, settings.budget.host) is None
