@@ -101,7 +101,9 @@ def _trained(trace: Trace) -> Iterator[Trained]:
         )
     for call in trace.calls("tf.GradientTape.gradient"):
         sources = call.argument("sources")
-        for source in {id(item): item for item in _owners(sources.value if sources is not None else None)}.values():
+        for source in {
+            id(item): item for item in _owners(sources.value if sources is not None else None)
+        }.values():
             applied = _applied(trace, call)
             optimizer = applied.receiver if applied is not None else None
             slots = slots_of(optimizer) if isinstance(optimizer, Optimizer) else None

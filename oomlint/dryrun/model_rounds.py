@@ -72,7 +72,11 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
     created = _loops(model.context) if model.context is not None else []
     shared = [loop for loop in around if loop in created]
     if shared:
-        if _eager(model) or _guarded(model.context, shared[0], _node(model)) or _retried(call.context, shared[0]):
+        if (
+            _eager(model)
+            or _guarded(model.context, shared[0], _node(model))
+            or _retried(call.context, shared[0])
+        ):
             return
         yield _found(trace, call, model, model.context, _made(model), shared, VERBS.get(model.kind, "built"))
         return
@@ -83,7 +87,9 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
                 yield _found(trace, call, model, compiled.context, compiled.place, again, "compiled again")
     if len(created) == 1 and len(around) == 1 and model.compiled is not None and not _eager(model):
         # Built in one loop, trained in the next: all of them are alive at once.
-        if created[0] in _loops(model.compiled.context) and not _guarded(model.context, created[0], _node(model)):
+        if created[0] in _loops(model.compiled.context) and not _guarded(
+            model.context, created[0], _node(model)
+        ):
             yield _found(
                 trace, call, model, model.context, _made(model), created, VERBS.get(model.kind, "built")
             )

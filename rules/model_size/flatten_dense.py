@@ -1,4 +1,4 @@
-'''A flattened feature map goes into a Dense layer whose kernel alone fills much of the GPU.
+"""A flattened feature map goes into a Dense layer whose kernel alone fills much of the GPU.
 
 ## What it does
 
@@ -56,7 +56,7 @@ Display only: pooling instead of flattening is another model.
 
 - <https://github.com/PacktPublishing/Mastering-Computer-Vision-with-TensorFlow-2.0/issues/6>
 - <https://github.com/keras-team/keras/issues/5326>
-'''
+"""
 
 from __future__ import annotations
 
@@ -119,7 +119,9 @@ def _evidence(kernel: Kernel) -> Iterator[Evidence]:
     yield from _way("the map's size", merge(*(dim.trail for dim in kernel.flattened if dim is not None)))
     yield Evidence(f"{units:,} units: {kernel.weights:,} weights of {kernel.itemsize} B", kernel.place)
     yield from _way("the units", kernel.units.trail if kernel.units is not None else ())
-    slots = "the optimizer's state is not known" if kernel.slots is None else f"{kernel.slots} in the optimizer"
+    slots = (
+        "the optimizer's state is not known" if kernel.slots is None else f"{kernel.slots} in the optimizer"
+    )
     yield Evidence(f"held {kernel.copies} times: weights, gradient, {slots}", kernel.optimizer)
 
 

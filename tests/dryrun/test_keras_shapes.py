@@ -75,7 +75,11 @@ def keras_rows(keras: Any, model: Any) -> list[Row]:
             name = "Model"
         try:
             output = layer.output
-        except (AttributeError, RuntimeError, ValueError):  # called more than once: checked through the model's output
+        except (
+            AttributeError,
+            RuntimeError,
+            ValueError,
+        ):  # called more than once: checked through the model's output
             rows.append((name, ..., layer.count_params()))
             continue
         first = output[0] if isinstance(output, list | tuple) else output

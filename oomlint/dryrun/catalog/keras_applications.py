@@ -204,7 +204,9 @@ def _head(model: Model, map_: Shape, flat: Dim, shape: Shape) -> None:
     """VGG's Flatten and fc1 as layers, for whoever looks for large kernels."""
     call, units = model.made_by, Const(HIDDEN)
     flatten = Layer("keras.layers.Flatten", call, {}, (map_,), (shape[0], flat), {})
-    made = symbolic(flatten.output, "float32", Node(flatten, (symbolic(map_, "float32", Node(), call),), call), call)
+    made = symbolic(
+        flatten.output, "float32", Node(flatten, (symbolic(map_, "float32", Node(), call),), call), call
+    )
     fc1 = Layer("keras.layers.Dense", call, {"units": units}, (flatten.output,), (shape[0], units))
     fc1.weights = {"kernel": (flat, units), "bias": (units,)}
     fc1.attributes["_node"] = Node(fc1, (made,), call)

@@ -238,7 +238,9 @@ def note(run: Run, target: Value | None, inputs: list[Value], built: Built, site
     outputs: list[Value] = []
     for shape in shapes:
         made = symbolic(shape, dtype, node, site)
-        outputs.append(made if library == "keras" else Array(library, shape, dtype, made.origin, producer=node))
+        outputs.append(
+            made if library == "keras" else Array(library, shape, dtype, made.origin, producer=node)
+        )
     return Sequence("tuple", items=outputs) if built.outputs is not None else outputs[0]
 
 
@@ -258,7 +260,12 @@ def reproduced(value: Value, node: Node) -> Value:
 
 
 def call_instance(
-    run: Run, layer: Layer, instance: Instance, inputs: list[Value], arguments: tuple[Argument, ...], site: Call
+    run: Run,
+    layer: Layer,
+    instance: Instance,
+    inputs: list[Value],
+    arguments: tuple[Argument, ...],
+    site: Call,
 ) -> Value | None:
     """Run `build` and `call` of the program's own layer class; None if it has no `call`."""
     method = objects.class_attribute(run, instance, "call")
@@ -286,7 +293,9 @@ def call_instance(
     for name, value in layer.attributes.items():
         if name.startswith("_weight") and isinstance(value, Array):
             own = together(own, None if value.shape is None else {name: value.shape})
-    layer.weights = together(own, *(prefixed(str(index), weights_of(part)) for index, part in enumerate(parts)))
+    layer.weights = together(
+        own, *(prefixed(str(index), weights_of(part)) for index, part in enumerate(parts))
+    )
     layer.inputs = tuple(shape_of_tensor(item) for item in inputs)
     layer.output = next((shape_of_tensor(item) for item in tensors(result)), None)
     return result

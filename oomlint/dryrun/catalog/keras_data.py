@@ -101,7 +101,9 @@ def to_categorical(call: Call, run: Run) -> Value:
     if isinstance(value, Array) and value.library in TENSORS:
         library, dtype = "tensor", "float32"
     tags = labels.tags if labels is not None else frozenset()
-    return Array(library, None if shape is None else (*shape, width), dtype, step(call), figures(tags) | {"one-hot"})
+    return Array(
+        library, None if shape is None else (*shape, width), dtype, step(call), figures(tags) | {"one-hot"}
+    )
 
 
 @function("keras.utils.pad_sequences", parameters="sequences maxlen dtype padding truncating value")
@@ -190,7 +192,9 @@ def transform(call: Call, run: Run) -> Value:
     if receiver.type.rpartition(".")[2] not in _SCALERS:
         return Unknown()
     dtype = value.dtype if is_float(value.dtype) or value.dtype is None else "float64"
-    return replace(value, library="numpy", dtype=dtype, origin=value.origin if dtype == value.dtype else step(call))
+    return replace(
+        value, library="numpy", dtype=dtype, origin=value.origin if dtype == value.dtype else step(call)
+    )
 
 
 @method(Opaque, "fit")
@@ -198,5 +202,3 @@ def fitted(call: Call, run: Run) -> Value:
     """scikit-learn's `fit` gives the estimator back."""
     receiver = call.receiver
     return receiver if isinstance(receiver, Opaque) and receiver.type.startswith("sklearn.") else Unknown()
-
-

@@ -80,7 +80,9 @@ def symbolic(shape: Shape | None, dtype: str | None, producer: Value | None, cal
 def walk(outputs: Value | None, inputs: Value | None) -> Graph:
     """Everything between inputs and outputs, in the order of making."""
     graph = Graph()
-    stop = {id(item.producer) for item in tensors(inputs) if isinstance(item, Array) and item.producer is not None}
+    stop = {
+        id(item.producer) for item in tensors(inputs) if isinstance(item, Array) and item.producer is not None
+    }
     seen: set[int] = set()
     known: set[int] = set()
     stack: list[tuple[Value, bool]] = [(item, False) for item in reversed(tensors(outputs))]

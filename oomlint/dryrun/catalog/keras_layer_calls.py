@@ -225,12 +225,12 @@ def model_weights(value: Value, run: Run) -> Value:
 @attribute(Model, "losses")
 def model_losses(value: Value, run: Run) -> Value:
     """Penalties of the weights and activations: the same on every replica of a strategy."""
-    return Sequence("list", element=Array("tensor", (), "float32", tags=frozenset({"penalty"}), producer=value))
+    return Sequence(
+        "list", element=Array("tensor", (), "float32", tags=frozenset({"penalty"}), producer=value)
+    )
 
 
 @attribute(Model, "metrics")
 def model_lists(value: Value, run: Run) -> Value:
     """Lists about which nothing is known but their owner."""
     return Sequence("list", element=Array("tensor", (), "float32", producer=value))
-
-

@@ -94,4 +94,3 @@ def text_vectorization(config: Config, inputs: Shapes, call: Config) -> Built:
 def not_computed(config: Config, inputs: Shapes, call: Config) -> Built:
     """Known not to hold weights that are trained; the shape is not worked out."""
     return Built(None, {})
-

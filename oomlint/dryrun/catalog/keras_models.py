@@ -143,7 +143,9 @@ def fill_sequential(run: Run, model: Model, layers: Value | None, call: Call) ->
 
 def _forget(model: Model) -> None:
     """Nothing certain is known of a model's layers any more."""
-    model.layers = model.input_shape = model.output_shape = model.inputs = model.outputs = model.parameters = None
+    model.layers = model.input_shape = model.output_shape = model.inputs = model.outputs = (
+        model.parameters
+    ) = None
 
 
 def add_layer(run: Run, model: Model, item: Value, site: Call) -> None:
@@ -287,7 +289,9 @@ def build_model(call: Call, run: Run) -> Value:
     if isinstance(value, Sequence) and value.items and isinstance(deref(value.items[0]), Sequence):
         shapes = list(value.items)
     inputs: list[Value] = [
-        symbolic(without_batch(shape_of(shape)), "float32", Node(), call) for shape in shapes if shape is not None
+        symbolic(without_batch(shape_of(shape)), "float32", Node(), call)
+        for shape in shapes
+        if shape is not None
     ]
     if inputs:
         build_on(run, model, inputs, call)
@@ -321,16 +325,22 @@ def call_model(call: Call, run: Run) -> Value:
     if first is None and call.arguments:
         first = deref(call.arguments[0].value)
     structured = isinstance(first, Sequence | Mapping)
-    return run_model(run, model, tensors(first) if first is not None else [], call, first if structured else None)
+    return run_model(
+        run, model, tensors(first) if first is not None else [], call, first if structured else None
+    )
 
 
-def run_model(run: Run, model: Model, inputs: list[Value], site: Call, structure: Value | None = None) -> Value:
+def run_model(
+    run: Run, model: Model, inputs: list[Value], site: Call, structure: Value | None = None
+) -> Value:
     """What a model makes of these inputs; a model that is not built yet is built on them."""
     if model.kind in ("subclassed", "functional", "sequential") and isinstance(model.instance, Instance):
         result = call_subclass(run, model, model.instance, inputs, site, structure)
         if result is not None:
             return result
-    if model.outputs is None and inputs and model.kind != "subclassed":  # without a `call` there is nothing to build
+    if (
+        model.outputs is None and inputs and model.kind != "subclassed"
+    ):  # without a `call` there is nothing to build
         build_on(run, model, [as_symbolic(item) for item in inputs], site)
     node = Node(model, tuple(inputs), site)
     if model.outputs is None:
@@ -462,7 +472,9 @@ def to_config(call: Call, run: Run) -> Value:
 
 
 @function("keras.Sequential.from_config", "keras.Model.from_config", parameters="config custom_objects")
-@function("keras.models.model_from_json", "keras.models.model_from_config", parameters="json_string custom_objects")
+@function(
+    "keras.models.model_from_json", "keras.models.model_from_config", parameters="json_string custom_objects"
+)
 def from_config(call: Call, run: Run) -> Value:
     """A model from its architecture."""
     given = deref(call.arguments[0].value) if call.arguments else None

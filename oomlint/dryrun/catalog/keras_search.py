@@ -62,7 +62,9 @@ def train(run: Run, model: Value, call: Call, trip: Const | None) -> None:
     if isinstance(model, Instance) and model.facet is not None:
         model = model.facet
     if isinstance(model, Model):
-        context = call.context if trip is NONE else call.context.inside(Loop(call.place, "trials", None, trip))
+        context = (
+            call.context if trip is NONE else call.context.inside(Loop(call.place, "trials", None, trip))
+        )
         made = replace(call, name="keras.Model.fit", context=context, receiver=model, result=Unknown())
         made.signature = run.catalog.signatures.get(made.name, ())
         run.record(made)
@@ -92,7 +94,9 @@ def study_by_trials(pending: Pending, run: Run) -> Value | None:
 
 
 @function("hyperopt.fmin", "hyperopt.fmin.fmin", parameters="fn space algo max_evals")
-@function("skopt.gp_minimize", "skopt.forest_minimize", "skopt.dummy_minimize", parameters="fn space base n_calls")
+@function(
+    "skopt.gp_minimize", "skopt.forest_minimize", "skopt.dummy_minimize", parameters="fn space base n_calls"
+)
 def minimise(call: Call, run: Run) -> Value:
     """`fmin(objective, ..., max_evals=50)`."""
     count = call.value("max_evals") or call.value("n_calls")

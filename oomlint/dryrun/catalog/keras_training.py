@@ -79,7 +79,7 @@ def slots_of(optimizer: Value | None) -> int | None:
 
 # --- losses, metrics, callbacks -----------------------------------------------------------------------
 
-FAMILIES = ("losses", "metrics", "callbacks", "regularizers", "initializers", "constraints", "activations")
+FAMILIES = ("losses", "metrics", "callbacks", "regularizers", "initializers", "constraints")
 
 
 @prefix(*(f"keras.{family}." for family in FAMILIES))
@@ -136,7 +136,12 @@ def set_policy(call: Call, run: Run) -> Value:
     return NONE
 
 
-@function("keras.mixed_precision.Policy", "keras.DTypePolicy", "keras.mixed_precision.DTypePolicy", parameters="name")
+@function(
+    "keras.mixed_precision.Policy",
+    "keras.DTypePolicy",
+    "keras.mixed_precision.DTypePolicy",
+    parameters="name",
+)
 def make_policy(call: Call, run: Run) -> Value:
     """A policy object: its name is what counts."""
     return call.value("name") or Unknown()
@@ -162,7 +167,9 @@ def compile_model(call: Call, run: Run) -> Value:
     model.attributes["optimizer"] = call.value("optimizer") or Optimizer("keras.optimizers.RMSprop")
     if isinstance(model.attributes["optimizer"], Const):
         name = NAMES.get(str(model.attributes["optimizer"].value).lower(), "")
-        model.attributes["optimizer"] = Optimizer(f"keras.optimizers.{name}" if name else "keras.Optimizer", call)
+        model.attributes["optimizer"] = Optimizer(
+            f"keras.optimizers.{name}" if name else "keras.Optimizer", call
+        )
     if model.layers:
         model.attributes["_frozen"] = Sequence("list", items=frozen_layers(model))
     return NONE
@@ -194,7 +201,9 @@ _FIT = "x y batch_size epochs verbose callbacks validation_split validation_data
 
 
 @method(Model, "fit", parameters=f"{_FIT} sample_weight initial_epoch steps_per_epoch validation_steps")
-@method(Model, "fit_generator", parameters="generator steps_per_epoch epochs verbose callbacks validation_data")
+@method(
+    Model, "fit_generator", parameters="generator steps_per_epoch epochs verbose callbacks validation_data"
+)
 def fit(call: Call, run: Run) -> Value:
     """`model.fit(...)`: an unbuilt model is built on the data, own steps and callbacks are run."""
     model = call.receiver
@@ -241,7 +250,8 @@ def batch_of(call: Call, data: Value | None) -> Value:
         return Unknown()
     parts = [as_symbolic(data), as_symbolic(y)]
     tensors_ = [
-        Array("tensor", part.shape, part.dtype, part.origin) if isinstance(part, Array) else part for part in parts
+        Array("tensor", part.shape, part.dtype, part.origin) if isinstance(part, Array) else part
+        for part in parts
     ]
     return Sequence("tuple", items=tensors_)
 
