@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -26,6 +26,15 @@ class _Argument:
         return self.end if self.behind_comma is None else self.behind_comma
 
 
+def call_nodes(call: cst.Call) -> Iterator[cst.CSTNode]:
+    """The nodes whose positions :func:`call_edits` needs."""
+    yield call.whitespace_before_args
+    for argument in call.args:
+        yield argument
+        if isinstance(argument.comma, cst.Comma):
+            yield argument.comma.whitespace_before
+
+
 def call_edits(
     layout: Layout, call: cst.Call, removed: Sequence[cst.Arg], added: Sequence[str]
 ) -> list[TextEdit]:
@@ -46,9 +55,7 @@ class _CallEdits:
         self.call = call
         self.close = layout.span(call)[1] - 1
         self.arguments = [self._argument(argument) for argument in call.args]
-        first = self.arguments[0].start if self.arguments else self.close
-        blanks = layout.source.code(call.whitespace_before_args)
-        self.open = first - len(blanks)  # behind the opening parenthesis
+        self.open = layout.outer(call.whitespace_before_args)[0]  # behind the opening parenthesis
         if self.text[self.open - 1] != "(" or self.text[self.close] != ")":
             raise EditError("the parentheses of the call are not where they should be")
 
@@ -72,7 +79,7 @@ class _CallEdits:
         start, end = self.layout.span(argument)
         behind = None
         if isinstance(argument.comma, cst.Comma):
-            behind = end + len(self.layout.source.code(argument.comma.whitespace_before)) + 1
+            behind = self.layout.outer(argument.comma.whitespace_before)[1] + 1
             if self.text[behind - 1] != ",":
                 raise EditError("a comma of the call is not where it should be")
         return _Argument(start, end, behind, self.layout.outer(argument)[1])

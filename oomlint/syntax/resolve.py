@@ -9,7 +9,7 @@ import libcst as cst
 
 from oomlint.documents.text_edits import TextEdit
 from oomlint.syntax import expression_edits
-from oomlint.syntax.call_edits import call_edits
+from oomlint.syntax.call_edits import call_edits, call_nodes
 from oomlint.syntax.edits import (
     AddArgument,
     AddImport,
@@ -67,7 +67,7 @@ def _nodes(edit: Edit) -> Iterator[cst.CSTNode]:
     match edit:
         case AddArgument() | RemoveArgument():
             if isinstance(edit.place.node, cst.Call):
-                yield from edit.place.node.args
+                yield from call_nodes(edit.place.node)
         case MoveBefore():
             yield edit.last.node
             yield edit.target.node

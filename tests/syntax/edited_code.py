@@ -60,6 +60,8 @@ class Code:
         return self.source.place(found[-1])
 
     def _bare(self, node: cst.CSTNode) -> str:
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            node = node.with_changes(decorators=(), leading_lines=())
         lines = self.source.code(node).splitlines()
         return "\n".join(line for line in lines if not line.strip().startswith("#")).strip()
 
