@@ -220,7 +220,7 @@ def handed_over(trace: Trace) -> set[int]:
 
 
 def always_before(earlier: Call, later: Call) -> bool:
-    """Whether one call has run whenever the other does: it is earlier, and under no test that the other is not under."""
+    """Whether one call has run whenever the other does: earlier, and under no test that the other is not under."""
     if earlier.index >= later.index:
         return False
     around = {id(frame) for frame in later.context.frames()}

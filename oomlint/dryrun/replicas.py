@@ -63,7 +63,9 @@ def of_model(model: Value | None, *calls: Call) -> Strategy | None:
         return of_scope(model.context)
     if isinstance(model, Model) and model.compiled is not None:
         calls = (model.compiled, *calls)
-    return next((found for found in map(of_scope, (call.context for call in calls)) if found is not None), None)
+    return next(
+        (found for found in map(of_scope, (call.context for call in calls)) if found is not None), None
+    )
 
 
 def strategies(trace: Trace) -> list[Call]:
@@ -71,7 +73,7 @@ def strategies(trace: Trace) -> list[Call]:
     return [call for call in trace.calls_under("tf.distribute.") if replicates(call.result)]
 
 
-def strategy_path(strategy: Strategy, at: Call, here: Function | None | EllipsisType = ...) -> str | None:
+def strategy_path(strategy: Strategy, at: Call, here: Function | EllipsisType | None = ...) -> str | None:
     """How the strategy is called where `at` stands (`strategy`, `self.strategy`); None if it is not in sight there.
 
     `here` is the function that has to see it, if it is not the one around `at`.
@@ -109,7 +111,9 @@ def scope_statement(trace: Trace, strategy: Strategy) -> tuple[Place, Sequence[c
         frames = list(call.context.frames()) if of_scope(call.context) is strategy else []
         for index, frame in enumerate(frames):
             if isinstance(frame, Within) and isinstance(deref(frame.manager), StrategyScope):
-                function = next((outer.function.node for outer in frames[index:] if isinstance(outer, Body)), None)
+                function = next(
+                    (outer.function.node for outer in frames[index:] if isinstance(outer, Body)), None
+                )
                 if frame.place.source is not trace.source or isinstance(function, cst.Lambda):
                     return None
                 return frame.place, block_of(function or trace.source.module)

@@ -1,4 +1,4 @@
-'''GPU memory or visibility is set up after something has made the devices: it raises, or does nothing.
+"""GPU memory or visibility is set up after something has made the devices: it raises, or does nothing.
 
 ## What it does
 
@@ -49,7 +49,7 @@ yet. Where something between needs to stay above them there is no fix.
 - <https://www.tensorflow.org/api_docs/python/tf/config/experimental/set_memory_growth>
 - <https://github.com/tensorflow/tensorflow/issues/25848>
 - <https://github.com/hunglc007/tensorflow-yolov4-tflite/issues/171>
-'''
+"""
 
 from __future__ import annotations
 
@@ -81,7 +81,11 @@ RULE = Rule(
     ),
 )
 
-WHAT = {gpu_setup.GROWTH: "memory growth", gpu_setup.LIMIT: "a memory limit", gpu_setup.VISIBLE: "the visible devices"}
+WHAT = {
+    gpu_setup.GROWTH: "memory growth",
+    gpu_setup.LIMIT: "a memory limit",
+    gpu_setup.VISIBLE: "the visible devices",
+}
 WORDS = {
     gpu_setup.GROWTH: "Physical devices cannot be modified after being initialized",
     gpu_setup.LIMIT: "Virtual devices cannot be modified after being initialized",
@@ -102,7 +106,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         maker = _before(trace, makers, call)
         loser = None if maker is not None else _before(trace, losers, call)
         cause = maker or loser
-        if cause is None or call.name in seen or call.source is not trace.source or _asked_before(trace, call, cause):
+        if (
+            cause is None
+            or call.name in seen
+            or call.source is not trace.source
+            or _asked_before(trace, call, cause)
+        ):
             continue
         seen.add(call.name)
         quiet = loser is not None or gpu_setup.swallowed(call)
@@ -150,7 +159,11 @@ def _before(trace: Trace, candidates: list[Call], call: Call) -> Call | None:
         if candidate.index >= call.index:
             return None
         if gpu_setup.always_before(candidate, call):
-            if trace.guarded_main and gpu_setup.uncalled(call.context) and not gpu_setup.uncalled(candidate.context):
+            if (
+                trace.guarded_main
+                and gpu_setup.uncalled(call.context)
+                and not gpu_setup.uncalled(candidate.context)
+            ):
                 continue  # what runs under `__main__` has not run when somebody imports the function
             return candidate
     return None
@@ -167,7 +180,9 @@ def _asked_before(trace: Trace, call: Call, cause: Call) -> bool:
 
 def _fix(trace: Trace, call: Call, cause: Call) -> Fix | None:
     """Move the statements up, in the innermost function that both calls have in common."""
-    around = [body for body in call.context.all(Body) if any(body is other for other in cause.context.all(Body))]
+    around = [
+        body for body in call.context.all(Body) if any(body is other for other in cause.context.all(Body))
+    ]
     common = around[0] if around else None
     late, early = _statement(call, common), _statement(cause, common)
     if late is None or early is None or late.source is not trace.source or early.source is not trace.source:

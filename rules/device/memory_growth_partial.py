@@ -1,4 +1,4 @@
-'''Memory growth is set on some of the GPUs only, or differently on them.
+"""Memory growth is set on some of the GPUs only, or differently on them.
 
 ## What it does
 
@@ -44,7 +44,7 @@ Unsafe: growth is set on every GPU. Where one GPU was meant, `set_visible_device
 
 - <https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth>
 - <https://www.tensorflow.org/api_docs/python/tf/config/experimental/set_memory_growth>
-'''
+"""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     if not calls or trace.calls(gpu_setup.LIMIT) or _one_visible(trace):
         return
     devices = [(call, call.value("device")) for call in calls]
-    chosen = [(call, device) for call, device in devices if isinstance(device, Device) and device.of.kind != "CPU"]
+    chosen = [
+        (call, device) for call, device in devices if isinstance(device, Device) and device.of.kind != "CPU"
+    ]
     if len(chosen) < len(calls) or any(_covers_all(call, device) for call, device in chosen):
         return
     if any(_says(call, ONE) for call, _ in chosen):
@@ -110,7 +112,9 @@ def _covers_all(call: Call, device: Device) -> bool:
     if not device.each:
         return True  # which one is not known
     loop = call.context.innermost(Loop)
-    tests = [frame for frame in call.context.since(loop) if isinstance(frame, Branch)] if loop is not None else []
+    tests = (
+        [frame for frame in call.context.since(loop) if isinstance(frame, Branch)] if loop is not None else []
+    )
     return not device.of.partial or bool(tests)
 
 
@@ -144,7 +148,9 @@ def _several(trace: Trace, call: Call) -> tuple[str, Place] | None:
         return f"{made.name} is for several GPUs", made.place
     for branch in call.context.all(Branch):
         if (SEVERAL if branch.taken else f"not-{ONE}") in tags_of(branch.test):
-            return "this is where there is more than one GPU", Place(call.source, branch.test_node or call.node)
+            return "this is where there is more than one GPU", Place(
+                call.source, branch.test_node or call.node
+            )
     for item in trace.calls("operator.getitem"):
         match deref(item.result):
             case Device(index=int(index), of=DeviceList(kind="GPU", logical=False)) if index > 0:
@@ -162,7 +168,12 @@ def _text(call: Call) -> str:
     """The devices as the script writes them."""
     loop = call.context.innermost(Loop)
     device = call.value("device")
-    if isinstance(device, Device) and device.each and loop is not None and isinstance(loop.place.node, cst.For):
+    if (
+        isinstance(device, Device)
+        and device.each
+        and loop is not None
+        and isinstance(loop.place.node, cst.For)
+    ):
         return loop.place.source.code(loop.place.node.iter)
     argument = call.argument("device")
     return call.source.code(argument.place.node) if argument is not None else "one GPU"
@@ -190,5 +201,3 @@ def _fix(call: Call, device: Device) -> Fix | None:
     ending = f"  {comment.value}" if comment is not None else ""
     lines = (f"for gpu in {call.source.code(subscript.value)}:", f"    {line}{ending}")
     return Fix(message, Safety.UNSAFE, (InsertBefore(statement, lines), RemoveStatement(statement)))
-
-

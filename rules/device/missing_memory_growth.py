@@ -1,4 +1,4 @@
-'''A script trains on the GPU and leaves TensorFlow's memory as it is: all of it, for one process.
+"""A script trains on the GPU and leaves TensorFlow's memory as it is: all of it, for one process.
 
 ## What it does
 
@@ -53,7 +53,7 @@ grows can fragment, so a model that filled the GPU to the last megabyte may need
 
 - <https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth>
 - <https://www.tensorflow.org/api_docs/python/tf/config/experimental/set_memory_growth>
-'''
+"""
 
 from __future__ import annotations
 
@@ -155,7 +155,9 @@ def _other_backend(trace: Trace, settings: Settings) -> bool:
 def _shared(trace: Trace, training: list[Call]) -> tuple[str, Place] | None:
     """Who else wants the GPU, and where that shows."""
     for call in trace.all_calls():
-        if call.name.startswith(PROCESSES) and any(_trains(argument.value, training) for argument in call.arguments):
+        if call.name.startswith(PROCESSES) and any(
+            _trains(argument.value, training) for argument in call.arguments
+        ):
             return "each process that trains wants the GPU for itself", call.place
     for call in training:
         role = call.context.role("child-process")

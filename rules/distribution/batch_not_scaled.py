@@ -1,4 +1,4 @@
-'''A fixed batch is shared out between replicas; or one that was multiplied already is given to each of them.
+"""A fixed batch is shared out between replicas; or one that was multiplied already is given to each of them.
 
 ## What it does
 
@@ -52,7 +52,7 @@ the batch becomes `context.get_per_replica_batch_size(...)`, which gives the run
 - <https://www.tensorflow.org/tutorials/distribute/input>
 - <https://www.tensorflow.org/api_docs/python/tf/distribute/InputContext>
 - <https://github.com/JayYip/m3tl/issues/13>
-'''
+"""
 
 from __future__ import annotations
 
@@ -107,7 +107,11 @@ def _global(trace: Trace) -> Iterator[Finding]:
         if strategy is not None and replicas.replicates(strategy):
             yield from _fed(call, call.value("x"), strategy)
     for call in trace.calls("tf.distribute.Strategy.experimental_distribute_dataset"):
-        if isinstance(call.receiver, Strategy) and replicas.replicates(call.receiver) and not _for_evaluation(call):
+        if (
+            isinstance(call.receiver, Strategy)
+            and replicas.replicates(call.receiver)
+            and not _for_evaluation(call)
+        ):
             yield from _fed(call, call.value("dataset"), call.receiver)
 
 
@@ -124,7 +128,11 @@ def _fed(call: Call, data: Value | None, strategy: Strategy) -> Iterator[Finding
         argument = call.argument("batch_size")
         if argument is not None:
             yield from _fixed(call, argument, strategy)
-        elif call.argument("y") is not None and not call.opaque_arguments and call.argument("steps_per_epoch") is None:
+        elif (
+            call.argument("y") is not None
+            and not call.opaque_arguments
+            and call.argument("steps_per_epoch") is None
+        ):
             yield _default(call, strategy)
 
 
@@ -158,11 +166,12 @@ def _finding(
     call: Call, argument: Argument | None, value: Const, strategy: Strategy, edits: tuple[Edit, ...]
 ) -> Finding:
     count = strategy.replicas.value if strategy.replicas is not None else None
-    share = f"{value.value // count} samples" if count else f"{value.value} / number of GPUs"
+    share = f"{value.value // count} samples" if count else "its part"
     what = "the fixed batch" if argument is not None else "fit's default batch"
     evidence = [Evidence(step.text, step.place) for step in value.trail]
     if strategy.made_by is not None:
-        evidence.append(Evidence(f"{replicas.short(strategy)}, {count or 'one for each GPU'} replicas", strategy.made_by.place))
+        number = f"{count} replicas" if count else "a replica for each GPU"
+        evidence.append(Evidence(f"{replicas.short(strategy)}: {number}", strategy.made_by.place))
     return RULE.finding(
         argument.place if argument is not None else call.place,
         f"{what} of {value.value} is for all replicas of {replicas.short(strategy)} together: each gets {share}",
@@ -175,7 +184,9 @@ def _finding(
 def _operand(call: Call, argument: Argument) -> str:
     """The argument as the left operand of a product."""
     code = call.source.code(argument.place.node)
-    simple = isinstance(argument.place.node, cst.Name | cst.Attribute | cst.Integer | cst.Call | cst.Subscript)
+    simple = isinstance(
+        argument.place.node, cst.Name | cst.Attribute | cst.Integer | cst.Call | cst.Subscript
+    )
     return code if simple or code.startswith("(") else f"({code})"
 
 

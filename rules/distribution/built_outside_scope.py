@@ -1,4 +1,4 @@
-'''A model or optimizer is made outside `strategy.scope()` and trained by the strategy.
+"""A model or optimizer is made outside `strategy.scope()` and trained by the strategy.
 
 ## What it does
 
@@ -47,14 +47,14 @@ model.fit(tf.zeros((64, 8)), tf.zeros((64, 1)))
 
 ## Fix safety
 
-Unsafe, and offered only where the statement stands directly before or after the `with`: it is moved into it. The run then
-trains on all GPUs.
+Unsafe, and offered only where the statement stands directly before or after the `with`: it is moved into it. The
+run then trains on all GPUs.
 
 ## References
 
 - <https://www.tensorflow.org/guide/distributed_training>
 - <https://www.tensorflow.org/api_docs/python/tf/distribute/Strategy#scope>
-'''
+"""
 
 from __future__ import annotations
 
@@ -121,7 +121,9 @@ def _models(trace: Trace) -> Iterator[Finding]:
 def _optimizers(trace: Trace, settings: Settings) -> Iterator[Finding]:
     if not settings.keras_at_least(3) or trace.libraries.get("keras", "").startswith("tf_keras"):
         return  # Keras 2 enters the scope of the model's own strategy
-    for call in trace.calls("keras.Model.compile", "keras.Optimizer.apply_gradients", "keras.Optimizer.apply"):
+    for call in trace.calls(
+        "keras.Model.compile", "keras.Optimizer.apply_gradients", "keras.Optimizer.apply"
+    ):
         if isinstance(call.receiver, Model):
             strategy = replicas.of_model(call.receiver) if not _is_outside(call.receiver) else None
             optimizer = call.value("optimizer")
@@ -136,9 +138,11 @@ def _optimizers(trace: Trace, settings: Settings) -> Iterator[Finding]:
         scope = replicas.scope_statement(trace, strategy)
         yield RULE.finding(
             place,
-            f"{_name(optimizer)} gets its slots outside the scope of {replicas.short(strategy)}, in which the weights are: "
+            f"{_name(optimizer)} gets its slots outside the scope of {replicas.short(strategy)} that has the weights: "
             'Keras 3 raises RuntimeError, "Mixing different tf.distribute.Strategy objects"',
-            evidence=[Evidence("the scope in which the model is made", scope[0])] if scope is not None else [],
+            evidence=[Evidence("the scope in which the model is made", scope[0])]
+            if scope is not None
+            else [],
             help=HELP,
             fix=_move_in(trace, statement, strategy),
         )
@@ -164,7 +168,9 @@ def _is_outside(model: Model) -> bool:
 
 def _in_strategy(context: Context | None) -> bool:
     """Whether something is made in a scope, or on the replicas (or nobody knows where)."""
-    return context is None or replicas.of_scope(context) is not None or replicas.on_replicas(context) is not None
+    return (
+        context is None or replicas.of_scope(context) is not None or replicas.on_replicas(context) is not None
+    )
 
 
 def _never_entered(trace: Trace, made: list[Call]) -> Iterator[Finding]:
@@ -180,7 +186,11 @@ def _never_entered(trace: Trace, made: list[Call]) -> Iterator[Finding]:
         if used or any(deref(argument.value) is strategy for argument in other.arguments):
             return
     for fit in trace.calls("keras.Model.fit"):
-        if isinstance(fit.receiver, Model) and _is_outside(fit.receiver) and not gpu_setup.uncalled(fit.context):
+        if (
+            isinstance(fit.receiver, Model)
+            and _is_outside(fit.receiver)
+            and not gpu_setup.uncalled(fit.context)
+        ):
             yield RULE.finding(
                 fit.place,
                 f"{replicas.short(strategy)} is made but its scope is never entered: one GPU trains on the whole batch",

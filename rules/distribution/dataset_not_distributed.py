@@ -1,4 +1,4 @@
-'''A strategy is handed whole batches of a plain dataset, or is not used by the training loop at all.
+"""A strategy is handed whole batches of a plain dataset, or is not used by the training loop at all.
 
 ## What it does
 
@@ -57,7 +57,7 @@ it before. A loss that divides by the batch it sees changes its meaning with tha
 
 - <https://www.tensorflow.org/tutorials/distribute/custom_training>
 - <https://www.tensorflow.org/tutorials/distribute/input>
-'''
+"""
 
 from __future__ import annotations
 
@@ -139,7 +139,9 @@ def _fed(trace: Trace, call: Call, plain: dict[int, Dataset]) -> Finding | None:
         loop = _loop(call, source)
         evidence = [Evidence("the loop over the plain dataset", loop.place)] if loop is not None else []
         if source is not None and source.stages:
-            evidence.append(Evidence("the dataset's last stage; nothing distributes it", source.stages[-1].place))
+            evidence.append(
+                Evidence("the dataset's last stage; nothing distributes it", source.stages[-1].place)
+            )
         return RULE.finding(
             call.place,
             f"strategy.run is fed from a dataset that is not distributed: {every} gets the whole batch",
@@ -147,7 +149,9 @@ def _fed(trace: Trace, call: Call, plain: dict[int, Dataset]) -> Finding | None:
             help=HELP,
             fix=_fix(call, strategy, loop),
         )
-    unknown = all(isinstance(part, Unknown) for part in parts) and gpu_setup.uncalled(call.context) is not None
+    unknown = (
+        all(isinstance(part, Unknown) for part in parts) and gpu_setup.uncalled(call.context) is not None
+    )
     if unknown and _from_parameters(call) and not trace.calls(*DISTRIBUTES):
         return RULE.finding(
             call.place,
@@ -187,7 +191,9 @@ def _from_parameters(call: Call) -> bool:
     function, argument = call.context.function(), call.argument("args")
     if function is None or argument is None or not isinstance(argument.place.node, cst.Tuple):
         return False
-    names = {element.value.value for element in argument.place.node.elements if isinstance(element.value, cst.Name)}
+    names = {
+        element.value.value for element in argument.place.node.elements if isinstance(element.value, cst.Name)
+    }
     known = {parameter.name.value for parameter in function.node.params.params}
     for loop in call.context.all(Loop):
         iterable = deref(loop.iterable) if loop.iterable is not None else None
@@ -198,7 +204,9 @@ def _from_parameters(call: Call) -> bool:
 
 def _loop_in_scope(trace: Trace) -> Iterator[Finding]:
     """Gradients applied inside a scope, by a script that never calls `strategy.run`."""
-    for call in trace.calls("keras.Optimizer.apply_gradients", "keras.Optimizer.minimize", "keras.Optimizer.apply"):
+    for call in trace.calls(
+        "keras.Optimizer.apply_gradients", "keras.Optimizer.minimize", "keras.Optimizer.apply"
+    ):
         strategy = replicas.of_scope(call.context)
         if not replicas.replicates(strategy) or call.source is not trace.source:
             continue

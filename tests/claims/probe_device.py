@@ -39,7 +39,9 @@ def grow(*chosen: Any) -> None:
         tf.config.experimental.set_memory_growth(gpu, True)
 
 
-def after(initialise: Callable[[], Any], configure: Callable[[], Any], before: Callable[[], Any] = bool) -> str:
+def after(
+    initialise: Callable[[], Any], configure: Callable[[], Any], before: Callable[[], Any] = bool
+) -> str:
     """The outcome of configuring after something ran (after something else was configured)."""
     pretend_gpus()
     before()
@@ -126,13 +128,17 @@ def whether(make: Callable[[], Any]) -> Callable[[], bool]:
 
 
 def limit() -> None:
-    tf.config.set_logical_device_configuration(GPUS[0], [tf.config.LogicalDeviceConfiguration(memory_limit=1024)])
+    tf.config.set_logical_device_configuration(
+        GPUS[0], [tf.config.LogicalDeviceConfiguration(memory_limit=1024)]
+    )
 
 
 CONFIGURING: dict[str, Callable[[], Any]] = {
     "growth after": lambda: after(keras.optimizers.Adam, lambda: grow(*GPUS)),
     "limit after": lambda: after(keras.optimizers.Adam, limit),
-    "visible after": lambda: after(keras.optimizers.Adam, lambda: tf.config.set_visible_devices(GPUS[0], "GPU")),
+    "visible after": lambda: after(
+        keras.optimizers.Adam, lambda: tf.config.set_visible_devices(GPUS[0], "GPU")
+    ),
     "growth twice": lambda: after(keras.optimizers.Adam, lambda: grow(*GPUS), before=lambda: grow(*GPUS)),
     "growth on all": lambda: first_operation(lambda: grow(*GPUS)),
     "growth on one": lambda: first_operation(lambda: grow(GPUS[0])),

@@ -30,7 +30,9 @@ def arrays() -> tf.data.Dataset:
 
 
 def linear() -> keras.Model:
-    return keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, kernel_initializer="ones", use_bias=False)])
+    return keras.Sequential(
+        [keras.Input((1,)), keras.layers.Dense(1, kernel_initializer="ones", use_bias=False)]
+    )
 
 
 def outcome(probe: Callable[[], Any]) -> Any:
@@ -54,7 +56,9 @@ def update(loss_of: Callable[..., Any], distributed: bool = True) -> float:
     def step(x: Any, y: Any) -> None:
         with tf.GradientTape() as tape:
             loss = loss_of(model, y, model(x, training=True))
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+        )
 
     data = arrays().batch(8)
     for x, y in STRATEGY.experimental_distribute_dataset(data) if distributed else data:
@@ -114,7 +118,10 @@ def penalty(scale: Callable[[Any], Any]) -> float:
             [
                 keras.Input((1,)),
                 keras.layers.Dense(
-                    1, kernel_initializer="ones", use_bias=False, kernel_regularizer=keras.regularizers.L2(1.0)
+                    1,
+                    kernel_initializer="ones",
+                    use_bias=False,
+                    kernel_regularizer=keras.regularizers.L2(1.0),
                 ),
             ]
         )
@@ -124,7 +131,9 @@ def penalty(scale: Callable[[Any], Any]) -> float:
         with tf.GradientTape() as tape:
             model(x, training=True)
             loss = scale(sum(model.losses))
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+        )
 
     for x, y in STRATEGY.experimental_distribute_dataset(arrays().batch(8)):
         STRATEGY.run(step, args=(x, y))
@@ -163,7 +172,9 @@ def loop_without_run() -> str:
         for x, y in arrays().batch(8):
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean(squares(y, model(x)))
-            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+            optimizer.apply_gradients(
+                zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+            )
     return "trained"
 
 
@@ -211,13 +222,17 @@ PROBES: dict[str, Callable[[], Any]] = {
     "loss, mean": lambda: update(lambda m, y, p: tf.reduce_mean(squares(y, p))),
     "loss, mean over replicas": lambda: update(lambda m, y, p: tf.reduce_mean(squares(y, p)) / replicas()),
     "loss, object": lambda: update(lambda m, y, p: keras.losses.MeanSquaredError()(y, p)),
-    "loss, object divided": lambda: update(lambda m, y, p: keras.losses.MeanSquaredError()(y, p) / replicas()),
+    "loss, object divided": lambda: update(
+        lambda m, y, p: keras.losses.MeanSquaredError()(y, p) / replicas()
+    ),
     "loss, object averaged": lambda: update(
         lambda m, y, p: tf.nn.compute_average_loss(keras.losses.MeanSquaredError()(y, p))
     ),
     "loss, plain dataset": lambda: update(lambda m, y, p: tf.reduce_mean(squares(y, p)) / replicas(), False),
     "fit, scalar loss": lambda: fitted(lambda y, p: tf.reduce_mean(tf.square(y - p))),
-    "fit, scalar loss over replicas": lambda: fitted(lambda y, p: tf.reduce_mean(tf.square(y - p)) / replicas()),
+    "fit, scalar loss over replicas": lambda: fitted(
+        lambda y, p: tf.reduce_mean(tf.square(y - p)) / replicas()
+    ),
     "fit, per-sample loss": lambda: fitted(lambda y, p: tf.reduce_mean(tf.square(y - p), axis=-1)),
     "fit, own mean": lambda: own_step(lambda: 1.0),
     "fit, own mean over replicas": lambda: own_step(lambda: 1.0 / replicas()),

@@ -18,7 +18,9 @@ pytest.importorskip("tf_keras")
 def measured() -> dict[str, Any]:
     """Every probe's outcome, from one process."""
     script = Path(__file__).with_name("probe_device.py")
-    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=True)
+    run = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=True
+    )
     results: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
     return results
 

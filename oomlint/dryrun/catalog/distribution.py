@@ -10,7 +10,18 @@ from oomlint.dryrun.catalog.ducks import as_dataset
 from oomlint.dryrun.catalog.registry import attribute, function, method, operator
 from oomlint.dryrun.trace import Argument, Body, Role
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Mapping, Opaque, Sequence, Step, Unknown, Value, deref, extend, tags_of
+from oomlint.dryrun.values.base import (
+    Const,
+    Mapping,
+    Opaque,
+    Sequence,
+    Step,
+    Unknown,
+    Value,
+    deref,
+    extend,
+    tags_of,
+)
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.devices import ReplicaCount
 from oomlint.dryrun.values.training import Strategy, StrategyScope
@@ -57,7 +68,7 @@ def one_device(call: Call, run: Run) -> Value:
 def current_strategy(call: Call, run: Run) -> Value:
     """The strategy around; in a function that may be called from anywhere, one that is not known."""
     scope = run.context.manager(StrategyScope)
-    if scope is not None:
+    if isinstance(scope, StrategyScope):
         return scope.strategy
     role = run.context.role("strategy.run")
     if role is not None and isinstance(role.value, Strategy):
@@ -171,10 +182,16 @@ def distribute_dataset(call: Call, run: Run) -> Value:
 def distribute_from_function(call: Call, run: Run) -> Value:
     """The function makes the dataset whose batches are those of one replica."""
     number = replicas(call.receiver, run) if isinstance(call.receiver, Strategy) else Unknown()
-    kept: dict[str, Any] = {name: Unknown(type="int") for name in ("num_input_pipelines", "input_pipeline_id")}
+    kept: dict[str, Any] = {
+        name: Unknown(type="int") for name in ("num_input_pipelines", "input_pipeline_id")
+    }
     context = Opaque("tf.distribute.InputContext", call, {**kept, "num_replicas_in_sync": number})
     target = call.value("dataset_fn")
-    made = deref(run.call(target, [context], call, "tf.distribute.dataset_fn")) if target is not None else Unknown()
+    made = (
+        deref(run.call(target, [context], call, "tf.distribute.dataset_fn"))
+        if target is not None
+        else Unknown()
+    )
     dataset = distributed(made if isinstance(made, Dataset) else Dataset())
     return replace(dataset, tags=dataset.tags | {PER_REPLICA})
 

@@ -1,0 +1,375 @@
+"""A loss under a strategy is a mean of one replica's share, or is scaled twice.
+
+## What it does
+
+Follows the loss of a step that runs on replicas (`strategy.run`, a `train_step` under `fit`, a loss function given to
+`compile`) backwards from its gradient, and reports what makes the update wrong:
+
+- a mean over the batch that the replica sees;
+- a weight penalty, `sum(model.losses)`, that every replica adds in full;
+- a Keras loss object, which Keras has scaled since 3.8, divided by the replicas again or averaged again;
+- with Keras 2, a loss object with its default reduction, which raises inside `strategy.run`.
+
+## Why is this bad?
+
+Gradients of the replicas are summed. For the sum to be the gradient of the mean over the global batch, each replica
+must divide by the global batch. A mean over its own share makes the step as many times too large as there
+are replicas: with SGD two GPUs double the learning rate. Adam and its kin hide it, since their step does not depend on
+the gradient's size, until clipping or a penalty makes it show. Dividing twice makes the step too small.
+
+## Example
+
+```python
+import tensorflow as tf
+from tensorflow import keras
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+
+
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(y - model(x)))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+data = tf.data.Dataset.from_tensor_slices((tf.zeros((64, 4)), tf.zeros((64, 1)))).batch(16)
+for x, y in strategy.experimental_distribute_dataset(data):
+    strategy.run(step, args=(x, y))
+```
+
+## Use instead
+
+```python
+import tensorflow as tf
+from tensorflow import keras
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+
+
+def step(x, y):
+    with tf.GradientTape() as tape:
+        errors = tf.reduce_mean(tf.square(y - model(x)), axis=-1)
+        loss = tf.nn.compute_average_loss(errors)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+data = tf.data.Dataset.from_tensor_slices((tf.zeros((64, 4)), tf.zeros((64, 1)))).batch(16)
+for x, y in strategy.experimental_distribute_dataset(data):
+    strategy.run(step, args=(x, y))
+```
+
+## Fix safety
+
+Unsafe: the step gets smaller by the number of replicas, which is what it should have been; a learning rate that was
+tuned around the mistake has to be tuned again. One value per sample becomes `tf.nn.compute_average_loss`; where
+the rank is not known, the mean is divided by the replicas.
+
+## References
+
+- <https://www.tensorflow.org/tutorials/distribute/custom_training#define_the_loss_function>
+- <https://www.tensorflow.org/api_docs/python/tf/nn/compute_average_loss>
+- <https://github.com/keras-team/keras/commit/38b9b9ca86>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from oomlint.dryrun import replicas
+from oomlint.dryrun.losses import ADD, ADD_ALL, DIVIDE, MEAN, MULTIPLY, THROUGH
+from oomlint.dryrun.trace import Body, Call, Context, Trace
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Const, Mapping, Opaque, Sequence, Unknown, Value, deref, tags_of
+from oomlint.dryrun.values.devices import ReplicaCount
+from oomlint.dryrun.values.program import Function
+from oomlint.dryrun.values.training import Model, Strategy
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.project.settings import Settings
+from oomlint.syntax.blocks import imports_of
+from oomlint.syntax.edits import Edit, Replace, Wrap
+from oomlint.syntax.place import Place
+
+RULE = Rule(
+    code="OOM502",
+    name="loss-not-scaled",
+    severity=Severity.ERROR,
+    fix=Safety.UNSAFE,
+    literals=("gradient", "compile"),
+)
+
+SUMMED = "gradients of the replicas are summed"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where a loss is differentiated: on whose replicas, and with which Keras."""
+
+    trace: Trace
+    strategy: Strategy
+    keras3: bool
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def times(self) -> str:
+        """How many times too large the step gets."""
+        known = self.strategy.replicas
+        return f"{known.value} times" if known is not None else "as many times as there are replicas"
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """Losses of replicas, each wrong term once."""
+    if not replicas.strategies(trace):
+        return
+    keras3 = settings.keras_at_least(3) and not trace.libraries.get("keras", "").startswith("tf_keras")
+    seen: set[int] = set()
+    for finding in (*_differentiated(trace, keras3), *(_compiled(trace) if keras3 else ())):
+        if id(finding.place.node) not in seen and finding.place.source is trace.source:
+            seen.add(id(finding.place.node))
+            yield finding
+
+
+def _differentiated(trace: Trace, keras3: bool) -> Iterator[Finding]:
+    for call in trace.calls("tf.GradientTape.gradient"):
+        strategy = replicas.on_replicas(call.context) or _of_train_step(call.context)
+        target = call.value("target")
+        if strategy is not None and replicas.replicates(strategy) and target is not None:
+            evidence = (Evidence("its gradient is taken here, on every replica", call.place),)
+            yield from _terms(Step(trace, strategy, keras3, evidence), target, 0)
+
+
+def _of_train_step(context: Context) -> Strategy | None:
+    """The strategy of a model whose own `train_step` this is."""
+    for body in context.all(Body):
+        owner = body.function.owner
+        if body.function.name == "train_step" and owner is not None and owner.instance is not None:
+            model = owner.instance.facet
+            return replicas.of_scope(model.context) if isinstance(model, Model) else None
+    return None
+
+
+def _terms(step: Step, value: Value, depth: int) -> Iterator[Finding]:
+    """What is wrong with the terms that make up a loss."""
+    value = deref(value)
+    call = step.trace.maker(value)
+    if call is None or depth > 32:
+        return
+    values = [deref(argument.value) for argument in call.arguments]
+    if call.name in ADD and len(values) >= 2:
+        for index, operand in enumerate(values[:2]):
+            if _is_penalty(step.trace, operand):
+                yield _penalty(step, call, index)
+            else:
+                yield from _terms(step, operand, depth + 1)
+    elif call.name in DIVIDE and len(values) >= 2:
+        if _by_replicas(values[1]):
+            if step.keras3 and _reduced_by_keras(step.trace, values[0]):
+                yield _twice(step, call)
+        elif isinstance(values[1], Const):
+            yield from _terms(step, values[0], depth + 1)
+    elif call.name in MULTIPLY and len(values) >= 2:
+        if isinstance(values[0], Const) or isinstance(values[1], Const):
+            yield from _terms(step, values[1] if isinstance(values[0], Const) else values[0], depth + 1)
+    elif call.name == "tf.nn.compute_average_loss":
+        if step.keras3 and values and _reduced_by_keras(step.trace, values[0]):
+            yield _averaged_again(step, call)
+    elif call.name in THROUGH and call.name != "tf.nn.scale_regularization_loss" and values:
+        yield from _terms(step, values[0], depth + 1)
+    elif call.name in MEAN and _over_the_batch(call):
+        if values and _reduced_by_keras(step.trace, values[0]):
+            yield from _terms(step, values[0], depth + 1)
+        else:
+            yield _mean(step, call)
+    elif not step.keras3 and _reduced_by_keras(step.trace, value):
+        yield _raises(step, call)
+
+
+def _by_replicas(value: Value) -> bool:
+    """A divisor that has to do with the number of replicas (the number, or a global batch)."""
+    trail = value.trail if isinstance(value, Const) else ()
+    return (
+        isinstance(value, ReplicaCount)
+        or "replicas" in tags_of(value)
+        or any("num_replicas" in item.text for item in trail)
+    )
+
+
+def _reduced_by_keras(trace: Trace, value: Value) -> bool:
+    """The result of a Keras loss object with the default reduction."""
+    call = trace.maker(value)
+    receiver = deref(call.receiver) if call is not None and call.receiver is not None else None
+    if not isinstance(receiver, Opaque) or not receiver.type.startswith("keras.losses."):
+        return False
+    chosen = receiver.made_by.argument("reduction") if receiver.made_by is not None else None
+    return chosen is None or chosen.const() in ("sum_over_batch_size", "mean", "auto")
+
+
+def _is_penalty(trace: Trace, value: Value) -> bool:
+    """`sum(model.losses)` as it is."""
+    call = trace.maker(value)
+    return "penalty" in tags_of(value) and (call is None or call.name in ADD_ALL)
+
+
+def _over_the_batch(call: Call) -> bool:
+    """A mean over all axes, or over the first."""
+    given = call.value("axis")
+    if call.receiver is not None and call.name.startswith("array."):
+        return False
+    match given:
+        case None | Const(value=None | 0):
+            operand = deref(call.arguments[0].value) if call.arguments else None
+            return not isinstance(operand, Sequence)
+        case Sequence(items=list(items)):
+            return any(isinstance(item, Const) and item.value == 0 for item in map(deref, items))
+    return False
+
+
+def _mean(step: Step, call: Call) -> Finding:
+    return RULE.finding(
+        call.place,
+        f"this mean is over one replica's share of the batch, and {SUMMED}: the step is {step.times} too large",
+        evidence=step.evidence,
+        help="divide by the global batch: tf.nn.compute_average_loss of one value per sample",
+        fix=_average(step.trace, call, per_sample=_one_per_sample(step.trace, call)),
+    )
+
+
+def _one_per_sample(trace: Trace, call: Call) -> bool:
+    """Whether what is averaged has one value for each sample."""
+    values = deref(call.arguments[0].value) if call.arguments else Unknown()
+    if isinstance(values, Array) and values.rank is not None:
+        return values.rank == 1
+    made = trace.maker(values)
+    arguments = [deref(argument.value) for argument in made.arguments] if made is not None else []
+    predicted = (
+        arguments[1] if len(arguments) > 1 and made is not None and "keras.losses." in made.name else None
+    )
+    return isinstance(predicted, Array) and predicted.rank == 2
+
+
+def _average(trace: Trace, call: Call, per_sample: bool) -> Fix | None:
+    """`tf.nn.compute_average_loss(x)`, or the mean divided by the number of replicas."""
+    imports = imports_of(trace.source, "tensorflow")
+    node = call.node
+    if (
+        imports is None
+        or imports.name is None
+        or not isinstance(node, cst.Call)
+        or call.source is not trace.source
+    ):
+        return None
+    edit: Edit
+    if per_sample and len(node.args) == 1 and node.args[0].keyword is None:
+        edit = Replace(Place(call.source, node.func), f"{imports.name}.nn.compute_average_loss")
+    else:
+        count = f"{imports.name}.distribute.get_strategy().num_replicas_in_sync"
+        edit = Replace(call.place, f"{call.source.code(node)} / {count}")
+    return Fix("take the mean over the global batch", Safety.UNSAFE, (edit,))
+
+
+def _penalty(step: Step, call: Call, index: int) -> Finding:
+    node = call.node
+    operand: cst.CSTNode = node
+    match node:
+        case cst.BinaryOperation():
+            operand = node.right if index else node.left
+        case cst.AugAssign() if index:
+            operand = node.value
+    place = Place(call.source, operand)
+    imports = imports_of(step.trace.source, "tensorflow")
+    fix = None
+    if operand is not node and imports is not None and imports.name is not None:
+        edit = Wrap(place, f"{imports.name}.nn.scale_regularization_loss(", ")")
+        fix = Fix("count the penalty once", Safety.UNSAFE, (edit,))
+    return RULE.finding(
+        place,
+        f"every replica adds the whole penalty, and {SUMMED}: it counts {step.times} over. "
+        "tf.nn.scale_regularization_loss divides it",
+        evidence=step.evidence,
+        help="wrap it in tf.nn.scale_regularization_loss",
+        fix=fix,
+    )
+
+
+def _twice(step: Step, call: Call) -> Finding:
+    node = call.node
+    fix = None
+    if isinstance(node, cst.BinaryOperation):
+        edit = Replace(call.place, call.source.code(node.left))
+        fix = Fix("drop the division", Safety.UNSAFE, (edit,))
+    return RULE.finding(
+        call.place,
+        "Keras has divided the value of a loss object by the number of replicas already (since 3.8): "
+        f"dividing again makes the step {step.times} too small",
+        evidence=step.evidence,
+        help="leave the division out",
+        fix=fix,
+    )
+
+
+def _averaged_again(step: Step, call: Call) -> Finding:
+    return RULE.finding(
+        call.place,
+        "compute_average_loss raises ValueError on the value of a Keras loss object: "
+        "it is one number already, scaled by Keras",
+        evidence=step.evidence,
+        help='use the value as it is, or make the loss with reduction="none"',
+    )
+
+
+def _raises(step: Step, call: Call) -> Finding:
+    return RULE.finding(
+        call.place,
+        "Keras 2 raises ValueError here: a loss object with its default reduction cannot be used on replicas",
+        evidence=step.evidence,
+        help='make the loss with reduction="none" and use tf.nn.compute_average_loss',
+    )
+
+
+def _compiled(trace: Trace) -> Iterator[Finding]:
+    """Loss functions given to `compile` that return one number: Keras 3 has nothing left to scale."""
+    for call in trace.calls("keras.Model.compile"):
+        strategy = replicas.of_model(call.receiver, call)
+        if strategy is None or not replicas.replicates(strategy):
+            continue
+        evidence = (Evidence("compile is given the function here", call.place),)
+        for function in _functions(call.value("loss")):
+            for mean in trace.calls(*MEAN):
+                if mean.context.function() is function and _over_the_batch(mean) and _returned(mean):
+                    step = Step(trace, strategy, True, evidence)
+                    yield RULE.finding(
+                        mean.place,
+                        f"this loss function returns one replica's mean, and {SUMMED}: "
+                        f"the step is {step.times} too large",
+                        evidence=evidence,
+                        help="return one value per sample (axis=-1): Keras averages and scales it",
+                        fix=_average(trace, mean, per_sample=False),
+                    )
+
+
+def _functions(loss: Value | None) -> list[Function]:
+    match loss:
+        case Function():
+            return [loss]
+        case Sequence(items=list(items)):
+            return [item for item in map(deref, items) if isinstance(item, Function)]
+        case Mapping(entries=entries):
+            return [item for item in map(deref, entries.values()) if isinstance(item, Function)]
+    return []
+
+
+def _returned(call: Call) -> bool:
+    """Whether the function returns this very value."""
+    node = call.statement.node if call.statement is not None else None
+    returns = node.body[-1] if isinstance(node, cst.SimpleStatementLine) else None
+    return isinstance(returns, cst.Return) and returns.value is call.node

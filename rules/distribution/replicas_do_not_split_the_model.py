@@ -1,0 +1,217 @@
+"""Several models are put under one strategy: every GPU holds all of them.
+
+## What it does
+
+Reports the second of several models that are made in the scope of one strategy with several replicas, each with an
+optimizer of its own. Models that belong together are left alone: those that one step calls (a GAN, a teacher and its
+student), parts and cuts of one model, a copy of the other's weights.
+
+## Why is this bad?
+
+It is a note, because it works. But a mirrored strategy splits the batch, never the model: each GPU keeps all the
+weights, gradients and optimizer slots of every model in the scope. Two models that do not fit on one GPU do not fit on
+two or eight of them this way. What saves memory is one model for each GPU, in processes of their own, or one
+after the other.
+
+## Example
+
+```python
+import tensorflow as tf
+from tensorflow import keras
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    first = keras.applications.ResNet50(weights=None)
+    second = keras.applications.VGG16(weights=None)
+    first.compile("adam", "categorical_crossentropy")
+    second.compile("adam", "categorical_crossentropy")
+```
+
+## Use instead
+
+```python
+import sys
+
+import tensorflow as tf
+from tensorflow import keras
+
+gpus = tf.config.list_physical_devices("GPU")
+tf.config.set_visible_devices(gpus[int(sys.argv[1])], "GPU")
+model = keras.applications.ResNet50(weights=None)
+model.compile("adam", "categorical_crossentropy")
+```
+
+## Fix safety
+
+There is no fix: how the models are to be shared out is a decision.
+
+## References
+
+- <https://www.tensorflow.org/api_docs/python/tf/distribute/MirroredStrategy>
+- <https://github.com/fizyr/keras-retinanet/issues/1265>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from oomlint.dryrun import replicas
+from oomlint.dryrun.trace import Body, Call, Trace
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.program import Instance
+from oomlint.dryrun.values.training import Model, Optimizer, Strategy
+from oomlint.findings.model import Evidence, Finding, Rule, Severity
+from oomlint.project.settings import Settings
+from oomlint.syntax.place import Place
+
+RULE = Rule(
+    code="OOM506",
+    name="replicas-do-not-split-the-model",
+    severity=Severity.NOTE,
+    fix=None,
+    literals=("scope",),
+)
+
+# What functions from elsewhere are called that make a model.
+NOUNS = ("model", "net", "classifier", "detector", "regressor", "encoder", "decoder", "generator", "discriminator",
+         "critic", "actor", "agent", "backbone", "transformer", "resnet", "unet", "vgg", "bert", "gpt")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A model made in a scope: what it is, the call that made it, the name it got."""
+
+    value: Value
+    call: Call
+    name: str
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """The second model of each strategy."""
+    for strategy in (call.result for call in replicas.strategies(trace)):
+        assert isinstance(strategy, Strategy)
+        models = _unrelated(trace, _models(trace, strategy))
+        if len(models) < 2 or not _each_has_an_optimizer(trace, strategy, models):
+            continue
+        first, second = models[0], models[1]
+        place, _ = replicas.site(second.call, _scope_call(trace, strategy) or second.call)
+        if place.source is not trace.source:
+            continue
+        count = strategy.replicas.value if strategy.replicas is not None else None
+        every = f"each of the {count} GPUs" if count else "every GPU"
+        yield RULE.finding(
+            place,
+            f"{len(models)} models are made in the scope of one {replicas.short(strategy)}: "
+            f"{every} holds the weights, gradients and slots of all of them",
+            evidence=[Evidence("the first model", _site(trace, strategy, first)), *_about(strategy)],
+            help="a strategy splits the batch, not the models: train them in turn, or each in a process with its own GPU",
+        )
+
+
+def _about(strategy: Strategy) -> list[Evidence]:
+    return [Evidence("the strategy", strategy.made_by.place)] if strategy.made_by is not None else []
+
+
+def _site(trace: Trace, strategy: Strategy, made: Made) -> Place:
+    return replicas.site(made.call, _scope_call(trace, strategy) or made.call)[0]
+
+
+def _scope_call(trace: Trace, strategy: Strategy) -> Call | None:
+    scopes = trace.calls("tf.distribute.Strategy.scope")
+    return next((call for call in scopes if call.receiver is strategy), None)
+
+
+def _models(trace: Trace, strategy: Strategy) -> list[Made]:
+    """Models made in the strategy's scope: of Keras, of the program's classes, or by functions from elsewhere."""
+    found: dict[int, Made] = {}
+    for call in trace.all_calls():
+        if replicas.of_scope(call.context) is not strategy:
+            continue
+        value = deref(call.result)
+        if isinstance(value, Model) and value.made_by is call:
+            found.setdefault(id(value), Made(value, call, call.targets[0] if call.targets else ""))
+        elif isinstance(value, Unknown) and call.targets and _makes_a_model(call):
+            found.setdefault(id(value), Made(value, call, call.targets[0]))
+    for assign in trace.assigns():
+        value = deref(assign.value)
+        facet = value.facet if isinstance(value, Instance) else None
+        if isinstance(facet, Model) and replicas.of_scope(assign.context) is strategy:
+            maker = replicas.maker(facet)
+            if maker is not None:
+                found.setdefault(id(facet), Made(facet, maker, assign.path))
+    return list(found.values())
+
+
+def _makes_a_model(call: Call) -> bool:
+    """A call of something out of sight, named after a kind of model, with the other verbs ruled out."""
+    name = (call.path if call.name == "unresolved" else call.name) or ""
+    if call.receiver is not None or name.startswith(("tf.", "builtins.")):
+        return False
+    words = f"{name.rpartition('.')[2]} {call.targets[0]}".lower()
+    other = any(
+        word in words for word in ("loss", "optimizer", "metric", "dataset", "data", "iterator", "config")
+    )
+    return not other and any(noun in words for noun in NOUNS)
+
+
+def _unrelated(trace: Trace, models: list[Made]) -> list[Made]:
+    """Those that are not a part, a cut or a copy of another, and that no step uses together with another."""
+    related: set[int] = set()
+    for call in trace.calls("keras.Model.__call__"):
+        if any(isinstance(value, Array) and value.library == "keras" for value in _values(call)):
+            related.add(id(call.receiver))  # a layer of another model
+    for call in trace.calls(
+        "keras.Model.set_weights", "keras.models.clone_model", "keras.Model.load_weights"
+    ):
+        related |= {id(call.receiver), id(deref(call.result)), *(id(value) for value in _values(call))}
+    inputs: set[int] = set()
+    kept: list[Made] = []
+    for made in models:
+        model = made.value
+        if isinstance(model, Model):
+            related |= {id(layer) for layer in model.layers or ()}
+            shared = {id(leaf) for leaf in _leaves(model.inputs)}
+            if shared & inputs:
+                continue
+            inputs |= shared
+        kept.append(made)
+    together = _used_together(trace, kept)
+    return [made for made in kept if id(made.value) not in related and id(made.value) not in together]
+
+
+def _values(call: Call) -> Iterable[Value]:
+    for argument in call.arguments:
+        yield from _leaves(argument.value)
+
+
+def _leaves(value: Value | None) -> list[Value]:
+    value = deref(value) if value is not None else None
+    if isinstance(value, Sequence):
+        return [deref(item) for item in value.items or ([value.element] if value.element is not None else [])]
+    return [value] if value is not None else []
+
+
+def _used_together(trace: Trace, models: list[Made]) -> set[int]:
+    """Models that are called by the same function: one step trains them, or one feeds the other."""
+    by_value = {id(made.value): made for made in models}
+    by_name = {made.name: made for made in models if made.name}
+    users: dict[int, dict[int, Made]] = {}
+    for call in trace.calls("keras.Model.__call__", "unresolved"):
+        made = by_value.get(id(call.receiver)) if call.receiver is not None else by_name.get(call.path or "")
+        if made is not None and made.call is not call:
+            body = call.context.innermost(Body)
+            users.setdefault(id(body.function) if body is not None else 0, {})[id(made.value)] = made
+    return {key for group in users.values() if len(group) > 1 for key in group}
+
+
+def _each_has_an_optimizer(trace: Trace, strategy: Strategy, models: list[Made]) -> bool:
+    """Whether the models are there to be trained: compiled, or with as many optimizers beside them."""
+    compiled = sum(isinstance(made.value, Model) and bool(made.value.compiles) for made in models)
+    optimizers = {
+        id(call.result)
+        for call in trace.calls_under("keras.optimizers.")
+        if isinstance(call.result, Optimizer) and replicas.of_scope(call.context) is strategy
+    }
+    return compiled >= 2 or len(optimizers) >= 2
