@@ -12,8 +12,9 @@ from itertools import pairwise
 
 import libcst as cst
 
-from oomlint.syntax.edits import Edit, MoveBefore, RemoveStatement, Replace
+from oomlint.syntax.edits import Edit, MoveBefore, RemoveStatement, Replace, Wrap
 from oomlint.syntax.place import Place
+from oomlint.syntax.positions import Positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +51,30 @@ def _chained(stages: Sequence[Stage]) -> bool:
     )
 
 
-def _text(place: Place, node: cst.CSTNode) -> str:
-    if isinstance(node, cst.Call):
-        node = node.with_changes(lpar=(), rpar=())
-    return place.source.code(node)
-
-
-def _with_method(node: cst.Call, donor: cst.Call) -> cst.Call:
-    """The call at its place in the chain, with the name and arguments of another."""
-    assert isinstance(node.func, cst.Attribute)
-    assert isinstance(donor.func, cst.Attribute)
-    return node.with_changes(
-        func=node.func.with_changes(attr=donor.func.attr),
-        args=donor.args,
-        whitespace_after_func=donor.whitespace_after_func,
-        whitespace_before_args=donor.whitespace_before_args,
-    )
+def _segments(stages: Sequence[Stage]) -> list[tuple[int, int]]:
+    """Where `method(arguments)` of each stage stands in the text."""
+    source = stages[0].call.source
+    found = [_method(stage.call) for stage in stages]
+    nodes = [(call, function.attr) for call, function in (pair for pair in found if pair is not None)]
+    positions = Positions(source, [node for pair in nodes for node in pair])
+    return [(positions.span(attr)[0], positions.span(call)[1]) for call, attr in nodes]
 
 
 def _within_a_chain(moving: Stage, over: Sequence[Stage]) -> tuple[Edit, ...] | None:
     stages = [*over, moving]
-    calls = [stage.call.node for stage in stages]
-    if not _chained(stages):
+    if not _chained(stages) or _method(over[0].call) is None:
         return None
-    donors = [calls[-1], *calls[:-1]]
-    lowest = calls[0]
-    assert isinstance(lowest, cst.Call)
-    value = _below(lowest)
-    for node, donor in zip(calls, donors, strict=True):
-        assert isinstance(node, cst.Call)
-        assert isinstance(donor, cst.Call)
-        assert isinstance(node.func, cst.Attribute)
-        fresh = _with_method(node, donor)
-        assert isinstance(fresh.func, cst.Attribute)
-        value = fresh.with_changes(func=fresh.func.with_changes(value=value))
-    assert value is not None
-    return (Replace(moving.call, _text(moving.call, value)),)
+    source = moving.call.source
+    text = source.document.text
+    spans = _segments(stages)
+    pieces = [text[start:end] for start, end in spans]
+    start = Positions(source, [moving.call.node]).span(moving.call.node)[0]
+    written = [text[start : spans[0][0]]]
+    for at, piece in enumerate([pieces[-1], *pieces[:-1]]):
+        written.append(piece)
+        if at + 1 < len(spans):
+            written.append(text[spans[at][1] : spans[at + 1][0]])
+    return (Replace(moving.call, "".join(written).replace("\r\n", "\n")),)
 
 
 def _rebinds(stage: Stage) -> str | None:
@@ -127,20 +116,10 @@ def _into_a_chain(moving: Stage, over: Sequence[Stage]) -> tuple[Edit, ...] | No
                 return None
         case _:
             return None
-    lowest, moved = over[0].call.node, moving.call.node
-    assert isinstance(lowest, cst.Call)
-    assert isinstance(moved, cst.Call)
-    value_below = _below(lowest)
-    if (
-        value_below is None
-        or not isinstance(lowest.func, cst.Attribute)
-        or not isinstance(moved.func, cst.Attribute)
-    ):
+    lowest = over[0].call.node
+    below = _below(lowest) if isinstance(lowest, cst.Call) else None
+    if below is None:
         return None
-    inserted = moved.with_changes(
-        func=lowest.func.with_changes(value=value_below, attr=moved.func.attr), lpar=(), rpar=()
-    )
-    return (
-        Replace(Place(moving.call.source, value_below), _text(moving.call, inserted)),
-        RemoveStatement(moving.statement),
-    )
+    [(start, end)] = _segments([moving])
+    segment = moving.call.source.document.text[start:end]
+    return (Wrap(Place(moving.call.source, below), "", f".{segment}"), RemoveStatement(moving.statement))
