@@ -90,14 +90,12 @@ _CAST = '.astype("float32")'
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per expression that makes a large array float64."""
     cast = {id(call.statement.node) for call in trace.calls("array.astype") if call.statement is not None}
-    seen: set[int] = set()
+    worst: dict[int, tuple[Severity, Finding]] = {}  # by place: a helper may be called for several arrays
     for call in trace.all_calls():
-        if id(call.node) in seen:
-            continue
         found = _finding(call, trace, settings, cast)
-        if found is not None:
-            seen.add(id(call.node))
-            yield found
+        if found is not None and found.severity > worst.get(id(call.node), (0, None))[0]:
+            worst[id(call.node)] = found.severity, found
+    yield from (found for _, found in worst.values())
 
 
 def _finding(call: Call, trace: Trace, settings: Settings, cast: set[int]) -> Finding | None:

@@ -52,6 +52,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
 from oomlint.rules.host_data.amounts import form, in_generator, in_test
 
 from oomlint.dryrun.catalog.array_values import DECODED
@@ -144,7 +145,12 @@ def _filled(trace: Trace, value: Sequence, stack: Call) -> tuple[Place, Loop | N
     for event in trace.iterations():
         if event.loop.kind == "comprehension" and event.context is value.context and event.index < stack.index:
             best = event.loop
-    return (best.place, best) if best is not None else (stack.place, None)
+    if best is None:
+        return stack.place, None
+    match best.place.node:
+        case cst.ListComp(elt=decoded) | cst.GeneratorExp(elt=decoded):
+            return Place(best.place.source, decoded), best
+    return best.place, best
 
 
 def _reached(stack: Call, loop: Loop) -> bool:
