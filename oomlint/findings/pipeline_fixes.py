@@ -9,6 +9,7 @@ import libcst as cst
 
 from oomlint.dryrun.pipelines import uses_of
 from oomlint.dryrun.trace import Assign, Call
+from oomlint.syntax.blocks import imports_of
 from oomlint.syntax.method_chains import Stage, before
 from oomlint.syntax.uses import names_in
 
@@ -47,3 +48,12 @@ def _rebound_between(trace: Trace, moving: Call, first: Call) -> bool:
         isinstance(event, Assign) and first.index < event.index < moving.index and event.path in names
         for event in trace.events
     )
+
+
+def tensorflow_name(trace: Trace) -> str | None:
+    """What the document calls TensorFlow (`tf`), if it imports it as a module."""
+    for module in ("tensorflow", "tensorflow.compat.v2", "tensorflow.compat.v1"):
+        imports = imports_of(trace.source, module)
+        if imports is not None and imports.name is not None:
+            return imports.name
+    return None
