@@ -101,7 +101,11 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
             else:
                 stack.append((value.producer, False))
         elif isinstance(value, Sequence):
-            stack.extend((item, False) for item in reversed(tensors(value)))
+            if value.items is None:  # how many tensors it holds is not known
+                graph.sure = False
+                stack.append((value.any, False))
+            else:
+                stack.extend((item, False) for item in reversed(tensors(value)))
         elif isinstance(value, Node):
             if id(value) in seen:
                 continue

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.ducks import as_dataset
 from oomlint.dryrun.catalog.keras_apply import POLICY
+from oomlint.dryrun.catalog.keras_forward import build_on
 from oomlint.dryrun.catalog.keras_graph import as_symbolic, inner_layers, tensors
-from oomlint.dryrun.catalog.keras_models import build_on
 from oomlint.dryrun.catalog.registry import attribute, facet, function, method, prefix, signature
 from oomlint.dryrun.trace import Role
 from oomlint.dryrun.values.arrays import Array
