@@ -115,6 +115,7 @@ def _text_edits(layout: Layout, edits: Sequence[Edit]) -> list[TextEdit]:
     found: list[TextEdit] = []
     removed: list[Anchor] = []
     moves: list[Moved] = []
+    filled: list[Anchor] = []
     # What one fix does to one call, or takes from one block, is worked out together.
     calls: dict[int, tuple[cst.Call, list[cst.Arg], list[str]]] = {}
     imports: dict[str, cst.CSTNode] = {}
@@ -129,9 +130,11 @@ def _text_edits(layout: Layout, edits: Sequence[Edit]) -> list[TextEdit]:
             case RemoveArgument(place=place, argument=argument):
                 _call(calls, place.node)[1].append(argument)
             case InsertBefore(place=place, lines=lines, blank=blank):
-                found += insert_before(layout, anchor(layout, place.node), lines, blank=blank)
+                filled.append(anchor(layout, place.node))
+                found += insert_before(layout, filled[-1], lines, blank=blank)
             case InsertAfter(place=place, lines=lines):
-                found += insert_after(layout, anchor(layout, place.node), lines)
+                filled.append(anchor(layout, place.node))
+                found += insert_after(layout, filled[-1], lines)
             case RemoveStatement(place=place):
                 removed.append(anchor(layout, place.node))
             case MoveBefore(target=target):
@@ -143,7 +146,7 @@ def _text_edits(layout: Layout, edits: Sequence[Edit]) -> list[TextEdit]:
         found += call_edits(layout, call, without, added)
     for statement, node in imports.items():
         found += add_import(layout, node, statement)
-    return found + remove(layout, removed, moves)
+    return found + remove(layout, removed, moves, filled)
 
 
 def _call(

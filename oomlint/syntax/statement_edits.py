@@ -89,10 +89,19 @@ def insert_moved(layout: Layout, moved: Moved, target: Anchor) -> list[TextEdit]
     else:
         rows = list(_whole_rows(layout, first, last, statements))
 
+    if not first.is_inline and _blank_above(layout, first.first_row(layout)) is not None:
+        rows.append((layout.newline, False))  # what stood apart stands apart
+
     def block(indent: str) -> str:
         return "".join(row if raw or not row.strip() else indent + row for row, raw in rows)
 
     return _insert_before(layout, target, block)
+
+
+def _blank_above(layout: Layout, row: int) -> int | None:
+    """Where the empty row above a row starts, if there is one."""
+    start = layout.row_start(row - 1) if row else row
+    return start if start < row and not layout.text[start:row].strip() else None
 
 
 def _part_rows(layout: Layout, start: int, end: int) -> list[tuple[str, bool]]:
@@ -146,8 +155,13 @@ class _Region:
     emptied: TextEdit
 
 
-def remove(layout: Layout, removed: Sequence[Anchor], moves: Sequence[Moved] = ()) -> list[TextEdit]:
-    """Remove statements of one fix together, so that a block which loses all of them keeps a `pass`."""
+def remove(
+    layout: Layout, removed: Sequence[Anchor], moves: Sequence[Moved] = (), filled: Iterable[Anchor] = ()
+) -> list[TextEdit]:
+    """Remove statements of one fix together, so that a block which loses all of them keeps a `pass`.
+
+    `filled` are places at which the fix inserts statements: their blocks are not left empty.
+    """
     edits: list[TextEdit] = []
     regions = [_moved_region(layout, moved) for moved in moves if not moved.is_part_of_line]
     parts = [*removed, *(moved.first for moved in moves if moved.is_part_of_line)]
@@ -157,7 +171,7 @@ def remove(layout: Layout, removed: Sequence[Anchor], moves: Sequence[Moved] = (
         else:
             edits += _remove_smalls(layout, place, smalls)
     gone = {id(statement) for region in regions for statement in region.statements}
-    kept: set[int] = set()
+    kept = {id(place.holder) for place in filled}
     for region in regions:
         needs_pass = not isinstance(region.holder, cst.Module) and id(region.holder) not in kept
         if needs_pass and all(id(sibling) in gone for sibling in region.siblings):
@@ -183,7 +197,9 @@ def _moved_region(layout: Layout, moved: Moved) -> _Region:
     if first.is_inline:
         return _region(layout, first)
     start, end = first.first_row(layout), moved.last.end(layout)
-    gone = TextEdit(start, layout.next_row(end), "")
+    below = layout.next_row(end)
+    above = _blank_above(layout, start) if not layout.text[below : layout.next_row(below)].strip() else None
+    gone = TextEdit(start if above is None else above, below, "")
     emptied = TextEdit(start, layout.row_end(end), f"{first.indent(layout)}pass")
     return _Region(first.holder, first.siblings, moved.statements, gone, emptied)
 

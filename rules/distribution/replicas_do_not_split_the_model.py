@@ -106,7 +106,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             f"{len(models)} models are made in the scope of one {replicas.short(strategy)}: "
             f"{every} holds the weights, gradients and slots of all of them",
             evidence=[Evidence("the first model", _site(trace, strategy, first)), *_about(strategy)],
-            help="a strategy splits the batch, not the models: train them in turn, or each in a process with its own GPU",
+            help="a strategy splits the batch, not the models: train them in turn, or each in a process on its own GPU",
         )
 
 

@@ -113,7 +113,7 @@ def test_remove(before: str, starts: list[str], after: str) -> None:
 MOVED = [
     ("a\nb\nx = 1\n", "x", "x", "a", "x = 1\na\nb\n"),
     ("a\nx = 1\ny = 2\nb\n", "x", "y", "a", "x = 1\ny = 2\na\nb\n"),
-    ("# header\na\n\n# of x\nx = 1  # end\n", "x", "x", "a", "# header\n# of x\nx = 1  # end\na\n\n"),
+    ("# header\na\n\n# of x\nx = 1  # end\n", "x", "x", "a", "# header\n# of x\nx = 1  # end\n\na\n"),
     ("a\nif b:\n    x = 1\n    c\n", "x", "x", "a", "x = 1\na\nif b:\n    c\n"),
     ("a\nif b:\n    x = 1\n", "x", "x", "a", "x = 1\na\nif b:\n    pass\n"),
     ("a\nif b:\n    # of x\n    x = 1\n", "x", "x", "a", "# of x\nx = 1\na\nif b:\n    pass\n"),
