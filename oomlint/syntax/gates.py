@@ -113,7 +113,7 @@ def has_candidate(tree: ast.Module, literals: frozenset[str]) -> bool:
         if field is not None:
             if getattr(node, field) in literals:
                 return True
-        elif kind is ast.alias and not literals.isdisjoint(_imported(node)):
+        elif kind in _IMPORTS and not literals.isdisjoint(_imported(node)):
             return True
         for value in node.__dict__.values():
             if isinstance(value, ast.AST):
@@ -123,7 +123,12 @@ def has_candidate(tree: ast.Module, literals: frozenset[str]) -> bool:
     return False
 
 
+_IMPORTS = (ast.alias, ast.ImportFrom)
+
+
 def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return (node.module or "").split(".")
     assert isinstance(node, ast.alias)
     names = node.name.split(".")
     return names if node.asname is None else [*names, node.asname]
@@ -168,7 +173,7 @@ def _is_python_2(message: str, row: str) -> bool:
         return True
     # Only for messages that such a token causes; the row may hold it in a string or comment otherwise.
     return "leading zeros" in message or (
-        "invalid" in message and _PYTHON_2_ANYWHERE.search(re.sub(r"(['\"]).*?\1|#.*", "", row)) is not None
+        "invalid" in message and _PYTHON_2_ANYWHERE.search(re.sub(r"(['\"]).*?\1|#.*", "''", row)) is not None
     )
 
 
