@@ -74,13 +74,14 @@ def model_by_compile(pending: Pending, run: Run) -> Value | None:
 
 @duck
 def model_by_fit(pending: Pending, run: Run) -> Value | None:
-    """`x.fit(data, epochs=...)`: no other library's fit has these keywords on a receiver without a type."""
+    """`x.fit(data, epochs=...)`, `x.fit(dataset)`: no other library's fit has these keywords or takes a Dataset."""
     if pending.method not in ("fit", "fit_generator") or (
         "tf" not in run.trace.libraries and "keras" not in run.trace.libraries
     ):
         return None
     names = {argument.name for argument in pending.call.arguments}
-    return Model() if names & FIT_ONLY else None
+    fed = any(isinstance(deref(argument.value), Dataset) for argument in pending.call.arguments[:1])
+    return Model() if fed or names & FIT_ONLY else None
 
 
 @duck

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
     from oomlint.dryrun.trace import Call
 
-IMAGE = frozenset({"image"})
+IMAGE = frozenset({"image", "decoded"})
 RANDOM = IMAGE | {"random"}
 
 
