@@ -59,10 +59,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oomlint.dryrun import gpu_setup
+from oomlint.dryrun import gpu_setup, replicas
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.base import Const, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function, Method
+from oomlint.dryrun.values.training import Model
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import imports_of
@@ -89,7 +90,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """The first training call of a script that sets up no GPU memory."""
     handed = gpu_setup.handed_over(trace)
     training = [call for call in trace.calls(*TRAINS) if _runs(call, handed) and call.source is trace.source]
-    if not training or _configured(trace) or _other_backend(trace, settings):
+    if not training or not _whole(trace, training) or _configured(trace) or _other_backend(trace, settings):
         return
     first = training[0]
     if gpu_setup.on_the_cpu(trace, first):
@@ -115,6 +116,13 @@ def _runs(call: Call, handed: set[int]) -> bool:
     """Whether the call runs when the script does (and not only when somebody imports it)."""
     body = gpu_setup.uncalled(call.context)
     return body is None or id(body.function) in handed
+
+
+def _whole(trace: Trace, training: list[Call]) -> bool:
+    """Whether the file makes what it trains: a fragment that trains a name from nowhere has its set-up elsewhere too."""
+    if any(isinstance(call.receiver, Model) and replicas.maker(call.receiver) for call in training):
+        return True
+    return any(isinstance(deref(call.result), Model) for call in trace.all_calls())
 
 
 def _configured(trace: Trace) -> bool:
