@@ -122,6 +122,10 @@ def unknown_item(value: Value) -> Value:
     return Unknown(tags=tags_of(value))
 
 
+def _is_exact(index: Value) -> bool:
+    return isinstance(index, Const) and isinstance(index.value, int) and not index.soft
+
+
 def set_item(run: Run, owner: Value, index: Value, value: Value, node: cst.CSTNode) -> None:
     """`owner[index] = value`."""
     owner, index = deref(owner), deref(index)
@@ -135,9 +139,13 @@ def set_item(run: Run, owner: Value, index: Value, value: Value, node: cst.CSTNo
             else:
                 owner.complete = False
                 owner.other = value if owner.other is None else join(owner.other, value)
-        case Sequence(items=list(items)) if isinstance(index, Const) and isinstance(index.value, int):
-            if -len(items) <= index.value < len(items):
-                items[index.value] = value
+        case Sequence(items=list(items)) if _is_exact(index):
+            if -len(items) <= index.value < len(items):  # type: ignore[attr-defined]
+                items[index.value] = value  # type: ignore[attr-defined]
+        case Sequence() if not isinstance(index, Slice):
+            # Some item, or another in every round of a loop: what all items have in common counts it in.
+            owner.summarise(owner.length)
+            owner.element = value if owner.element is None else join(owner.element, value)
         case Unknown() if isinstance(index, Const):
             owner.attributes[f"[{index.value!r}]"] = value
     place = run.place(node)

@@ -67,16 +67,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
+from oomlint.rules.training_loop.batches import FORWARD, fed_to_losses, over_batches
 from oomlint.rules.training_loop.updates import updates
 
-from oomlint.dryrun.loops import target_names
 from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Within
-from oomlint.dryrun.values.base import Const, Unknown, Value, deref
-from oomlint.dryrun.values.data import Dataset
+from oomlint.dryrun.values.base import Const, Unknown, deref
 from oomlint.dryrun.values.training import Gradients, Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import AddArgument, Edit, InsertAfter, InsertBefore, RemoveStatement
-from oomlint.syntax.uses import uses
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -88,11 +86,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("GradientTape",),
-)
-
-FORWARD = ("keras.Model.__call__", "keras.Layer.__call__", "unresolved")
-OVER = frozenset(
-    "builtins.enumerate builtins.zip builtins.iter builtins.reversed tqdm.tqdm builtins.list".split()
 )
 
 
@@ -197,7 +190,7 @@ def _loops_in_tapes(trace: Trace) -> dict[int, tuple[Loop, Call]]:
         for frame in call.context.frames()
         if isinstance(frame, Loop)
     }
-    fed = _fed_to_losses(trace)
+    fed = fed_to_losses(trace)
     for call in trace.calls(*FORWARD):
         loops: list[Loop] = []
         elsewhere = False
@@ -211,83 +204,11 @@ def _loops_in_tapes(trace: Trace) -> dict[int, tuple[Loop, Call]]:
                     if (
                         id(loop) not in nested
                         and id(tape) not in found
-                        and _over_batches(trace, call, loop, elsewhere, id(deref(call.result)) in fed)
+                        and over_batches(trace, call, loop, elsewhere, id(deref(call.result)) in fed)
                     ):
                         found[id(tape)] = (loop, call)
                 break
     return found
-
-
-def _over_batches(trace: Trace, call: Call, loop: Loop, elsewhere: bool, predicts: bool) -> bool:
-    """Whether each round of a loop runs the model of a call on a batch of its own."""
-    if _recurrent(call):
-        return False
-    known = call.name != "unresolved" or predicts
-    if loop.iterable is not None and _is_dataset(trace, loop.iterable, 0):
-        return known
-    if elsewhere or not known:
-        return False
-    node = loop.place.node
-    names = target_names(node.target) if isinstance(node, cst.For) else []
-    if isinstance(node, cst.For | cst.While) and uses(node.body, "next") and not _few(loop):
-        return True
-    for argument in call.arguments:
-        expression = argument.arg.value if argument.arg is not None else None
-        match expression:
-            case cst.Subscript(
-                slice=[cst.SubscriptElement(slice=cst.Slice(lower=cst.BaseExpression() as lower)), *_]
-            ):
-                if any(uses(cst.Arg(lower), name) for name in names):
-                    return True
-        if (
-            len(names) > 1
-            and argument.path in names
-            and isinstance(deref(loop.iterable or Unknown()), Unknown)
-        ):
-            return predicts
-    return False
-
-
-def _few(loop: Loop) -> bool:
-    return loop.trip is not None and isinstance(loop.trip.value, int) and loop.trip.value < 2
-
-
-def _recurrent(call: Call) -> bool:
-    """Whether the call's result becomes its own argument in the next round: time steps, not batches."""
-    statement = call.statement.node if call.statement is not None else None
-    written: set[str] = set()
-    for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
-        if isinstance(small, cst.Assign):
-            written.update(name for target in small.targets for name in target_names(target.target))
-        elif isinstance(small, cst.AugAssign):
-            written.update(target_names(small.target))
-    return any(
-        uses(argument.arg, name)
-        for argument in call.arguments
-        if argument.arg is not None
-        for name in written
-    )
-
-
-def _fed_to_losses(trace: Trace) -> set[int]:
-    """Values that go into a loss beside something else: an unknown call that gives one gives a prediction."""
-    fed: set[int] = set()
-    for call in trace.all_calls():
-        is_loss = call.name == "unresolved" or call.name.startswith(("keras.losses.", "operator.sub"))
-        if is_loss and len(call.arguments) > 1:
-            fed.update(id(deref(argument.value)) for argument in call.arguments)
-    return fed
-
-
-def _is_dataset(trace: Trace, value: Value, depth: int) -> bool:
-    """Whether a loop goes over a data set, also behind enumerate, zip and the like."""
-    value = deref(value)
-    if isinstance(value, Dataset):
-        return True
-    maker = trace.maker(value)
-    if maker is None or maker.name not in OVER or depth > 4:
-        return False
-    return any(_is_dataset(trace, argument.value, depth + 1) for argument in maker.arguments)
 
 
 def _around(trace: Trace, tape: Tape, loop: Loop, call: Call) -> Finding | None:

@@ -123,17 +123,25 @@ def _multiplied(grads: Gradients, factor: Value, call: Call) -> Gradients:
 def _two(call: Call, run: Run, left: Gradients, right: Gradients) -> Gradients:
     """Gradients with gradients: a running sum if the statement writes what it reads, else a mixture."""
     divisions = (*left.divisions, *(item for item in right.divisions if item not in left.divisions))
-    summed = left.summed or right.summed or (call.name in losses.ADD and carried(call, run))
+    names = carried(call, run) if call.name in losses.ADD else ()
+    summed = left.summed or right.summed or bool(names)
     return replace(
-        left, divisions=divisions, factors=left.factors + right.factors, summed=summed, mixed=not summed
+        left,
+        divisions=divisions,
+        factors=left.factors + right.factors,
+        summed=summed,
+        mixed=not summed,
+        sums=left.sums or right.sums or names,
     )
 
 
 def _added(grads: Gradients, other: Value, call: Call, run: Run) -> Gradients:
     """Gradients plus something: an accumulator, a penalty's gradient (`0.01 * weight`), or we cannot tell."""
-    if carried(call, run) or _is_zero(other, run):
+    names = carried(call, run)
+    if names or _is_zero(other, run):
         # 0.9 * average + 0.1 * g is a moving average, not a sum over steps.
-        return replace(grads, summed=not grads.factors, mixed=grads.mixed or bool(grads.factors))
+        weighted = bool(grads.factors)
+        return replace(grads, summed=not weighted, mixed=grads.mixed or weighted, sums=names)
     maker = run.trace.maker(other)
     penalty = maker is not None and maker.name in losses.MULTIPLY
     return grads if penalty and not grads.factors else replace(grads, mixed=True)
@@ -147,22 +155,21 @@ def _is_zero(value: Value, run: Run) -> bool:
     return maker is not None and maker.name.rpartition(".")[2] in ("zeros_like", "zeros")
 
 
-def carried(call: Call, run: Run) -> bool:
-    """Whether a value goes from one round of a loop to the next: the statement reads the name that it binds."""
+def carried(call: Call, run: Run) -> tuple[str, ...]:
+    """Names whose value goes from one round of a loop to the next: the statement reads what it binds."""
     if not any(loop.kind != "comprehension" for loop in call.context.loops()):
-        return False
+        return ()
     if isinstance(call.node, cst.AugAssign):
-        return True
+        target = call.node.target
+        return (imports.dotted(target.value if isinstance(target, cst.Subscript) else target) or "?",)
     value, names = run.targets
-    if value is None or not any(names):
-        return False
-    stack: list[Any] = [value]
+    stack: list[Any] = [value] if value is not None and any(names) else []
     while stack:
         node = stack.pop()
-        if isinstance(node, cst.Name | cst.Attribute) and imports.dotted(node) in names:
-            return True
+        if isinstance(node, cst.Name | cst.Attribute) and (name := imports.dotted(node)) in names:
+            return (name,)
         stack.extend(code_children(node))
-    return False
+    return ()
 
 
 @function_on(Gradients, *sorted(losses.DIVIDE - {"operator.truediv", "operator.floordiv"}))

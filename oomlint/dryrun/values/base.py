@@ -239,7 +239,12 @@ def join(left: Value, right: Value) -> Value:
 
 
 def _of_two_kinds(left: Value, right: Value) -> Value:
-    """Two kinds: the richer one, if the other is a bare constant; else unknown."""
+    """Two kinds: the richer one, if the other is a bare constant; else unknown, unless one kind prevails."""
+    for one, other in ((left, right), (right, left)):
+        prevail = getattr(one, "prevail", None)
+        if prevail is not None:
+            result: Value = prevail(other)
+            return result
     if isinstance(left, Const):
         return right
     return left if isinstance(right, Const) else Unknown(tags=tags_of(left) | tags_of(right))

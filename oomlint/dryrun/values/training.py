@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.values.arrays import Shape
-from oomlint.dryrun.values.base import Const, Unknown, Value
+from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call, Context
@@ -132,7 +132,14 @@ class Gradients(Value):
     factors: tuple[Value, ...] = ()
     summed: bool = False
     mixed: bool = False
+    sums: tuple[str, ...] = ()  # names that hold the running sum
     tags: frozenset[str] = frozenset()
+
+    def prevail(self, other: Value) -> Value:
+        """What gradients are after they meet another kind: an accumulator's zeros, or a list of gradients."""
+        if isinstance(other, Sequence) and isinstance(element := deref(other.any), Gradients):
+            return self.joined(element)
+        return self
 
     def joined(self, other: Gradients) -> Gradients:
         """Either of two: summed if one of them is, divided only where both are."""
@@ -144,6 +151,7 @@ class Gradients(Value):
             factors=self.factors + other.factors,
             summed=self.summed or other.summed,
             mixed=self.mixed or other.mixed,
+            sums=self.sums or other.sums,
             tags=self.tags | other.tags,
         )
 

@@ -1,0 +1,97 @@
+"""Which loops go over batches: what the rules on tapes and on accumulation share.
+
+Time steps of one batch, heads, layers and tasks are loops too; a loop over batches gives the model new data in
+every round: a data set's elements, the next of an iterator, slices along the first axis.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun.loops import target_names
+from oomlint.dryrun.trace import Call, Loop
+from oomlint.dryrun.values.base import Unknown, Value, deref
+from oomlint.dryrun.values.data import Dataset
+from oomlint.syntax.uses import uses
+
+if TYPE_CHECKING:
+    from oomlint.dryrun import Trace
+
+FORWARD = ("keras.Model.__call__", "keras.Layer.__call__", "unresolved")
+OVER = frozenset(
+    "builtins.enumerate builtins.zip builtins.iter builtins.reversed tqdm.tqdm builtins.list".split()
+)
+
+
+def over_batches(trace: Trace, call: Call, loop: Loop, elsewhere: bool, predicts: bool) -> bool:
+    """Whether each round of a loop runs the model of a call on a batch of its own."""
+    if _recurrent(call):
+        return False
+    known = call.name != "unresolved" or predicts
+    if loop.iterable is not None and _is_dataset(trace, loop.iterable, 0):
+        return known
+    if elsewhere or not known:
+        return False
+    node = loop.place.node
+    names = target_names(node.target) if isinstance(node, cst.For) else []
+    if isinstance(node, cst.For | cst.While) and uses(node.body, "next") and not _few(loop):
+        return True
+    for argument in call.arguments:
+        expression = argument.arg.value if argument.arg is not None else None
+        match expression:
+            case cst.Subscript(
+                slice=[cst.SubscriptElement(slice=cst.Slice(lower=cst.BaseExpression() as lower)), *_]
+            ):
+                if any(uses(cst.Arg(lower), name) for name in names):
+                    return True
+        if (
+            len(names) > 1
+            and argument.path in names
+            and isinstance(deref(loop.iterable or Unknown()), Unknown)
+        ):
+            return predicts
+    return False
+
+
+def _few(loop: Loop) -> bool:
+    return loop.trip is not None and isinstance(loop.trip.value, int) and loop.trip.value < 2
+
+
+def _recurrent(call: Call) -> bool:
+    """Whether the call's result becomes its own argument in the next round: time steps, not batches."""
+    statement = call.statement.node if call.statement is not None else None
+    written: set[str] = set()
+    for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
+        if isinstance(small, cst.Assign):
+            written.update(name for target in small.targets for name in target_names(target.target))
+        elif isinstance(small, cst.AugAssign):
+            written.update(target_names(small.target))
+    return any(
+        uses(argument.arg, name)
+        for argument in call.arguments
+        if argument.arg is not None
+        for name in written
+    )
+
+
+def fed_to_losses(trace: Trace) -> set[int]:
+    """Values that go into a loss beside something else: an unknown call that gives one gives a prediction."""
+    fed: set[int] = set()
+    for call in trace.all_calls():
+        is_loss = call.name == "unresolved" or call.name.startswith(("keras.losses.", "operator.sub"))
+        if is_loss and len(call.arguments) > 1:
+            fed.update(id(deref(argument.value)) for argument in call.arguments)
+    return fed
+
+
+def _is_dataset(trace: Trace, value: Value, depth: int) -> bool:
+    """Whether a loop goes over a data set, also behind enumerate, zip and the like."""
+    value = deref(value)
+    if isinstance(value, Dataset):
+        return True
+    maker = trace.maker(value)
+    if maker is None or maker.name not in OVER or depth > 4:
+        return False
+    return any(_is_dataset(trace, argument.value, depth + 1) for argument in maker.arguments)
