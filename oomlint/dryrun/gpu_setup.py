@@ -219,9 +219,9 @@ def handed_over(trace: Trace) -> set[int]:
     return found
 
 
-def always_before(earlier: Call, later: Call) -> bool:
+def always_before(trace: Trace, earlier: Call, later: Call) -> bool:
     """Whether one call has run whenever the other does: earlier, and under no test that the other is not under."""
-    if earlier.index >= later.index:
+    if trace.position(earlier) >= trace.position(later):
         return False
     around = {id(frame) for frame in later.context.frames()}
     if any(id(branch) not in around for branch in earlier.context.all(Branch)):
@@ -269,3 +269,15 @@ def on_the_cpu(trace: Trace, call: Call) -> bool:
 def swallowed(call: Call) -> bool:
     """Whether an exception that the call raises is caught around it and does not end the run."""
     return any(not handler.raises for attempt in call.context.all(Try) for handler in attempt.handlers)
+
+
+def other_backend(trace: Trace, configured: str | None) -> bool:
+    """Whether Keras computes with JAX or PyTorch: by what the script sets, by configuration, or by its imports."""
+    for _, value in environment(trace, "KERAS_BACKEND"):
+        return not isinstance(value, Const) or value.value != "tensorflow"
+    for call in trace.calls("keras.config.set_backend"):
+        return not call.arguments or call.arguments[0].const() != "tensorflow"
+    if configured in ("jax", "torch"):
+        return True
+    alone = "tf" not in trace.libraries and not trace.libraries.get("keras", "").startswith("tensorflow")
+    return alone and bool({"jax", "torch"} & trace.libraries.keys())

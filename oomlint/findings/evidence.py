@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.sizes import human
 from oomlint.findings.model import Evidence, Severity
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def factors(size: Size) -> tuple[Evidence, ...]:
 
 def _factor(factor: Factor) -> list[Evidence]:
     amount = f"{factor.value:,} {factor.unit}".rstrip()
+    if factor.unit and factor.value >= 2**20:
+        amount = f"{amount} ({human(factor.value)})"
     text = f"{factor.text} {amount}" if not factor.unit else f"{amount}: {factor.text}"
     if not factor.trail:
         return [Evidence(text)]

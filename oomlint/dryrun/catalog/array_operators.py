@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.array_values import (
+    PART,
     TENSORS,
     NumpyFloat,
     NumpyInt,
@@ -148,8 +149,19 @@ def subscript(value: Value, key: Value, call: Call, run: Run) -> Value:
         tags = without_loads(tags)
     if shape == () and value.library not in TENSORS:
         tags = without_loads(tags)
+    if _restricts_rows(key):
+        tags = tags | {PART}
     library = "numpy" if value.library == "h5py" else value.library
     return replace(value, library=library, shape=shape, tags=tags)
+
+
+def _restricts_rows(key: Value) -> bool:
+    """Whether a subscript leaves rows out, or may."""
+    first = keys_of(key)[0] if keys_of(key) else key
+    if isinstance(first, Slice):
+        ends = (deref(first.start), deref(first.stop))
+        return not all(isinstance(end, Const) and end.value is None for end in ends)
+    return not isinstance(first, Const) or isinstance(first.value, int)
 
 
 def _takes_few(key: Value) -> bool:
@@ -166,7 +178,7 @@ def rows(value: Value, run: Run) -> Iteration:
     """A loop over an array takes its rows."""
     assert isinstance(value, Array)
     shape = None if not value.shape else value.shape[1:]
-    element = replace(value, shape=shape, tags=without_loads(value.tags))
+    element = replace(value, shape=shape, tags=without_loads(value.tags) | {PART})
     return Iteration(element=element, count=dimension_at(value.shape, 0))
 
 

@@ -20,6 +20,8 @@ LAZY = frozenset({"h5py", "memmap", "pil"})
 TENSORS = frozenset({"tensor", "variable", "keras"})
 
 LOADED = "loaded:"
+SPLIT = "split"  # one of the parts of a data set that is divided for training and testing
+PART = "part"  # some rows of an array: no longer the whole, however many they are
 DECODED = frozenset({"decoded"})  # a picture, sound or volume that was read from a file
 MAX_ITEMS = 2_000  # of a list that is looked at one by one
 
@@ -71,7 +73,7 @@ def loads_of(value: Value) -> set[int]:
 
 def without_loads(tags: frozenset[str]) -> frozenset[str]:
     """The tags of a small part of what was loaded."""
-    return frozenset(tag for tag in tags if not tag.startswith(LOADED))
+    return frozenset(tag for tag in tags if not tag.startswith(LOADED) and tag != SPLIT)
 
 
 def figures(tags: frozenset[str]) -> frozenset[str]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.array_values import TENSORS, as_array, figures, made, step, tags_of_all
+from oomlint.dryrun.catalog.array_values import SPLIT, TENSORS, as_array, figures, made, step, tags_of_all
 from oomlint.dryrun.catalog.names import generation
 from oomlint.dryrun.catalog.registry import function, method, prefix
 from oomlint.dryrun.dtypes import dtype_of, is_float
@@ -152,7 +152,7 @@ def _rows(value: Value) -> Dim:
 
 def _part(value: Value, rows: Dim) -> Value:
     if isinstance(value, Array):
-        return replace(value, shape=with_dim(value.shape, 0, rows))
+        return replace(value, shape=with_dim(value.shape, 0, rows), tags=value.tags | {SPLIT})
     if isinstance(value, Sequence):
         return Sequence(value.kind, element=value.any, count=rows, tags=value.tags)
     return value

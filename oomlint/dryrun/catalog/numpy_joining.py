@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.array_methods import repeat, swap
-from oomlint.dryrun.catalog.array_values import MAX_ITEMS, as_array, made, step, tags_of_all
+from oomlint.dryrun.catalog.array_values import MAX_ITEMS, PART, as_array, made, step, tags_of_all
 from oomlint.dryrun.catalog.numpy_functions import first, nothing
 from oomlint.dryrun.catalog.registry import function
 from oomlint.dryrun.dtypes import dtype_of, promote
@@ -189,6 +189,7 @@ def split(call: Call, run: Run) -> Value:
     axis = number(call.value("axis")) if call.argument("axis") is not None else 0
     if "hsplit" in call.name:
         axis = 0 if array.rank == 1 else 1
+    array = replace(array, tags=array.tags | {PART})
     pieces, cuts = number(call.value("indices")), known(shape_of(call.value("indices")))
     dim = dimension_at(array.shape, axis) if axis is not None else None
     if axis is None or dim is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.catalog.array_values import PART, without_loads
 from oomlint.dryrun.catalog.registry import Iteration, attribute, function, iteration, method
 from oomlint.dryrun.catalog.tensor_values import as_numpy, as_tensor, component, each, static
 from oomlint.dryrun.dtypes import dtype_of
@@ -32,7 +33,7 @@ def from_tensor_slices(call: Call, run: Run) -> Value:
 
 def _row(whole: Array) -> Array:
     shape = None if whole.shape is None else whole.shape[1:]
-    return replace(whole, shape=shape)
+    return replace(whole, shape=shape, tags=without_loads(whole.tags) | {PART})
 
 
 def _rows(whole: Value) -> Const | None:

@@ -1,0 +1,180 @@
+"""A model is called on a whole data set at once.
+
+## What it does
+
+Reports `model(x)` where x is plainly a whole set (one of Keras' own, one of the parts of a split, an array read from
+a file that is trained on or scored in every round), or an array above a quarter of the GPU's memory (an error
+above all of it).
+
+## Why is this bad?
+
+Calling a model is one forward pass: all rows go to the device together, and so do the outputs of every layer for
+all rows, which are many times the input. `predict` and `evaluate` go by batches.
+
+Batches, slices, single examples, symbolic inputs while a model is built, small tables and generated points are
+not reported.
+
+## Example
+
+```python
+from tensorflow import keras
+
+(x_train, y_train), (x_test, y_test) = keras.datasets.cifar10.load_data()
+model = keras.Sequential([keras.layers.Conv2D(64, 3), keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(10)])
+model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+model.fit(x_train, y_train)
+logits = model(x_test)
+```
+
+## Use instead
+
+```python
+from tensorflow import keras
+
+(x_train, y_train), (x_test, y_test) = keras.datasets.cifar10.load_data()
+model = keras.Sequential([keras.layers.Conv2D(64, 3), keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(10)])
+model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+model.fit(x_train, y_train)
+logits = model.predict(x_test, batch_size=32)
+```
+
+## Fix safety
+
+Unsafe: `predict` gives a NumPy array and no gradient. It is not offered inside a tape or a `tf.function`, nor with
+`training=True`.
+
+## References
+
+- <https://keras.io/api/models/model_training_apis/#predict-method>
+- <https://github.com/keras-team/keras/issues/384>
+- <https://github.com/QData/TextAttack/issues/30>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun import gpu_setup
+from oomlint.dryrun.trace import Argument, Call, Context
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Sequence, deref
+from oomlint.dryrun.values.training import Tape
+from oomlint.findings.evidence import factors, over
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.syntax.edits import Replace
+
+if TYPE_CHECKING:
+    from oomlint.dryrun import Trace
+    from oomlint.project.settings import Settings
+
+RULE = Rule(
+    code="OOM307",
+    name="full-set-forward",
+    severity=Severity.WARNING,
+    fix=Safety.UNSAFE,
+    literals=("Model", "Sequential", "load_model", "applications", "model_from_json", "clone_model"),
+)
+
+FEW_ROWS = 1_000
+SMALL = 4 * 2**20  # bytes: a table that any device takes in one piece
+TRAINED = ("keras.Model.fit", "keras.Model.evaluate", "keras.Model.predict", "keras.Model.train_on_batch")
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """Forward passes on arrays."""
+    for call in trace.calls("keras.Model.__call__"):
+        argument = call.arguments[0] if call.arguments else None
+        if argument is None or argument.star:
+            continue
+        operand = deref(argument.value)
+        if not isinstance(operand, Array) or operand.library not in (
+            "numpy",
+            "memmap",
+            "tensor",
+            "pandas",
+            "h5py",
+        ):
+            continue
+        if call.context.role("tf.data.map") is not None or gpu_setup.on_the_cpu(trace, call):
+            continue
+        size = operand.size
+        severity = over(size, settings.budget.gpu) if size is not None else None
+        why = None if severity is not None else _plainly_whole(trace, call, operand)
+        if severity is None and why is None:
+            continue
+        name = f"`{argument.path}`" if argument.path is not None else "a whole array"
+        rows = operand.shape[0] if operand.shape else None
+        count = f"all {rows.value:,} rows" if rows is not None else "all rows"
+        told = (
+            f": {size} of input alone (budget: {settings.budget.gpu_label})" if severity is not None else ""
+        )
+        yield RULE.finding(
+            argument.place,
+            f"one forward pass over {count} of {name}, whose layers' outputs are on the device together{told}",
+            evidence=[*(factors(size) if size is not None else ()), *([why] if why is not None else [])],
+            help="use `predict` with a batch size, or loop over batches",
+            fix=_fix(trace, call, argument),
+            severity=severity,
+        )
+
+
+def _plainly_whole(trace: Trace, call: Call, operand: Array) -> Evidence | None:
+    """What shows that an operand is a whole data set; None where nothing does."""
+    rows = operand.shape[0] if operand.shape else None
+    if rows is not None and rows.value < FEW_ROWS:
+        return None
+    if "part" in operand.tags or (operand.size is not None and operand.size.bytes < SMALL):
+        return None
+    origin = operand.origin.place if operand.origin is not None else None
+    if "dataset" in operand.tags and rows is not None:
+        return Evidence("a whole set of `keras.datasets`", origin)
+    read = any(tag.startswith("loaded:") for tag in operand.tags)
+    if not read or (operand.rank is not None and operand.rank < 2):
+        return None
+    if "split" in operand.tags:
+        return Evidence("one of the two parts of a split", origin)
+    if _in_tape(call.context):
+        return Evidence("read whole, and trained on in one piece", origin)
+    if any(not loop.unrolled and loop.kind != "comprehension" for loop in call.context.loops()):
+        return Evidence("read whole, and passed whole in every round", origin)
+    for other in trace.calls(*TRAINED):
+        if any(_same_load(deref(given.value), operand) for given in other.arguments):
+            return Evidence("the same array is trained or scored on here", other.place)
+    return None
+
+
+def _same_load(value: object, operand: Array) -> bool:
+    if isinstance(value, Sequence):
+        return any(_same_load(deref(item), operand) for item in value.items or ())
+    return isinstance(value, Array) and bool(
+        {tag for tag in value.tags if tag.startswith("loaded:")} & operand.tags
+    )
+
+
+def _in_tape(context: Context) -> bool:
+    return context.manager(Tape) is not None
+
+
+def _fix(trace: Trace, call: Call, argument: Argument) -> Fix | None:
+    """`model.predict(x, batch_size=32)` in its place, where an array does as well as a tensor."""
+    node = call.node
+    if not isinstance(node, cst.Call) or call.place.source is not trace.source or call.opaque_arguments:
+        return None
+    if _in_tape(call.context) or call.context.role("tf.function") is not None:
+        return None
+    if any(other.name not in (None, "training") for other in call.arguments) or len(node.args) > 2:
+        return None
+    if call.argument("training") is not None and call.const("training") is not False:
+        return None
+    model, x = trace.source.code(node.func), trace.source.code(argument.place.node)
+    place = call.place
+    for other in trace.calls("array.numpy"):
+        if other.receiver is not None and deref(other.receiver) is deref(call.result):
+            inner = other.node.func if isinstance(other.node, cst.Call) else None
+            if isinstance(inner, cst.Attribute) and inner.value is node:
+                place = other.place
+    edit = Replace(place, f"{model}.predict({x}, batch_size=32)")
+    return Fix("predict in batches", Safety.UNSAFE, (edit,))
