@@ -37,6 +37,7 @@ class Kernel:
     place: Place
     flattened: Shape  # without the batch
     flatten: Place | None
+    source: tuple[Shape, Place] | None  # the model's input behind it
     inputs: Dim
     units: Dim
     itemsize: int
@@ -159,6 +160,7 @@ def _kernel(layer: Layer) -> Kernel | None:
         place=layer.made_by.place,
         flattened=flattened,
         flatten=flatten,
+        source=_source(node),
         inputs=shape[0],
         units=shape[1],
         itemsize=ITEMSIZE.get(kind, 4),
@@ -194,4 +196,24 @@ def _flattened(value: Value) -> tuple[Shape, Place | None] | None:
         if name not in PASSING:
             return None
         value = node.inputs[0]
+    return None
+
+
+def _source(node: Node) -> tuple[Shape, Place] | None:
+    """The symbolic input that a chain of layers begins with, where the text makes one."""
+    for _ in range(4096):
+        before = node.inputs[0] if node.inputs else None
+        producer = before.producer if isinstance(before, Array) else None
+        if isinstance(producer, Sequence):
+            producer = next((item.producer for item in tensors(producer) if isinstance(item, Array)), None)
+        if not isinstance(producer, Node):
+            return None
+        if not producer.inputs:
+            shape = shape_of_tensor(before) if before is not None else None
+            origin = before.origin if isinstance(before, Array) else None
+            place = producer.call.place if producer.call is not None else None
+            if place is None and origin is not None:
+                place = origin.place  # built on the data: what decided its shape
+            return (shape, place) if shape is not None and place is not None else None
+        node = producer
     return None

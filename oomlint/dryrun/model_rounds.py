@@ -84,7 +84,8 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
         again = [loop for loop in around if loop in _loops(compiled.context)]
         if again and not _eager_call(compiled) and not _guarded(compiled.context, again[0], compiled.node):
             if not _retried(call.context, again[0]) and not _optimizer_made_before(compiled, again[0]):
-                yield _found(trace, call, model, compiled.context, compiled.place, again, "compiled again")
+                verb = "compiled" if model.context is None else "compiled again"
+                yield _found(trace, call, model, compiled.context, compiled.place, again, verb)
     if len(created) == 1 and len(around) == 1 and model.compiled is not None and not _eager(model):
         # Built in one loop, trained in the next: all of them are alive at once.
         if created[0] in _loops(model.compiled.context) and not _guarded(

@@ -115,6 +115,8 @@ def _channels(kernel: Kernel) -> str:
 
 def _evidence(kernel: Kernel) -> Iterator[Evidence]:
     inputs, units = known(kernel.inputs) or 0, known(kernel.units) or 0
+    if kernel.source is not None:
+        yield Evidence(f"the input is {shape_text(kernel.source[0])}", kernel.source[1])
     yield Evidence(f"flattened: {shape_text(kernel.flattened)} gives {inputs:,} inputs", kernel.flatten)
     yield from _way("the map's size", merge(*(dim.trail for dim in kernel.flattened if dim is not None)))
     yield Evidence(f"{units:,} units: {kernel.weights:,} weights of {kernel.itemsize} B", kernel.place)

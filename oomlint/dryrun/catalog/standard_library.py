@@ -16,6 +16,7 @@ from oomlint.dryrun.values.base import (
     Const,
     Mapping,
     Namespace,
+    Opaque,
     Sequence,
     Unknown,
     Value,
@@ -23,7 +24,7 @@ from oomlint.dryrun.values.base import (
     join,
     tags_of,
 )
-from oomlint.dryrun.values.program import Partial
+from oomlint.dryrun.values.program import Function, Partial
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -186,6 +187,13 @@ def partial(call: Call, run: Run) -> Value:
     if not call.arguments or call.arguments[0].name is not None:
         return Unknown()
     return Partial(deref(call.arguments[0].value), tuple(call.arguments[1:]))
+
+
+@function("functools.lru_cache")
+def lru_cache(call: Call, run: Run) -> Value:
+    """The decorator keeps what the function does; `lru_cache(maxsize=None)` is a decorator still to be applied."""
+    first = deref(call.arguments[0].value) if call.arguments else None
+    return first if isinstance(first, Function) else Opaque("functools.lru_cache", call)
 
 
 # --- collections, types -------------------------------------------------------------------------------
