@@ -83,9 +83,11 @@ def _attribute(run: Run, node: cst.Attribute) -> Value:
 
 
 def _number(run: Run, node: Any) -> Value:
-    try:
-        return Const(node.evaluated_value)
-    except Exception:
+    try:  # LibCST's own `evaluated_value` compiles the text: forty times the cost
+        if isinstance(node, cst.Imaginary):
+            return Const(node.evaluated_value)
+        return Const(float(node.value) if isinstance(node, cst.Float) else int(node.value, 0))
+    except ValueError:
         return Unknown(type="float" if isinstance(node, cst.Float) else "int")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.catalog.ducks import as_dataset
 from oomlint.dryrun.catalog.keras_apply import POLICY
 from oomlint.dryrun.catalog.keras_forward import build_on
-from oomlint.dryrun.catalog.keras_graph import as_symbolic, inner_layers, tensors
+from oomlint.dryrun.catalog.keras_graph import as_symbolic, inner_layers, owned, tensors
 from oomlint.dryrun.catalog.registry import attribute, facet, function, method, prefix, signature
 from oomlint.dryrun.trace import Role
 from oomlint.dryrun.values.arrays import Array
@@ -170,6 +170,8 @@ def compile_model(call: Call, run: Run) -> Value:
         model.attributes["optimizer"] = Optimizer(
             f"keras.optimizers.{name}" if name else "keras.Optimizer", call
         )
+    if model.layers is None and isinstance(model.instance, Instance):
+        model.layers = owned(run, model.instance) or None  # a `train_step` of its own may never run `call`
     if model.layers:
         model.attributes["_frozen"] = Sequence("list", items=frozen_layers(model))
     return NONE
