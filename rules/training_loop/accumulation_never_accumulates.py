@@ -208,6 +208,7 @@ def _fix(
         or updates.mirrored(trace) is not None
         or made.opaque_arguments
         or not made.name.startswith("keras.optimizers.")
+        or ".legacy." in made.spelled
     ):
         return None
     steps = int(value.value)

@@ -78,7 +78,7 @@ RULE = Rule(
     name="tensors-kept",
     severity=Severity.WARNING,
     fix=Safety.SAFE,
-    literals=("append", "GradientTape", "__setitem__", "fit", "Model", "load_model"),
+    literals=("append", "add", "insert", "GradientTape", "Sequential", "Model", "load_model"),
 )
 
 FEW = 10  # as many tensors are not a collection yet

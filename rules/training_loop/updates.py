@@ -64,10 +64,11 @@ class Update:
 def updates(trace: Trace) -> Iterator[Update]:
     """Every update of the run, each place once (a loop that was unrolled passes it many times)."""
     seen: set[int] = set()
-    for call in trace.calls(*APPLY):
+    for call in trace.calls(*APPLY, "keras.Optimizer.minimize"):
         if not call.arguments or id(call.node) in seen:
             continue
-        found = gradients_of(call.arguments[0].value)
+        minimized = isinstance(deref(call.result), Gradients)
+        found = [deref(call.result)] if minimized else gradients_of(call.arguments[0].value)
         if any(isinstance(value, Gradients | Array) for value in found):
             seen.add(id(call.node))
             yield Update(call, call.arguments[0], found)

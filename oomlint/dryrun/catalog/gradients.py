@@ -278,13 +278,13 @@ def apply_gradients(call: Call, run: Run) -> Value:
 
 @method(Optimizer, "minimize", parameters="loss var_list")
 def minimize(call: Call, run: Run) -> Value:
-    """`minimize(loss, variables, tape=tape)` takes the gradient on that tape; a callable loss is called."""
+    """`minimize(loss, variables)`: gradient and update in one; a callable loss is called under a tape of its own."""
     tape, loss = call.value("tape"), call.value("loss")
     if isinstance(tape, Tape):
         tape.gradients.append(call)
     elif loss is not None and not isinstance(loss, Unknown | Array | Const):
-        run.call(loss, [], call)
-    return NONE
+        loss = run.call(loss, [], call)
+    return Gradients(made_by=call, loss=losses.loss_of(loss, run.trace) if loss is not None else None)
 
 
 @method(Optimizer, "compute_gradients", "_compute_gradients", parameters="loss var_list")
