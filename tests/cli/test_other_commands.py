@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
+
+from command import oomlint, process
 
 import oomlint as package
 
 
-def oomlint(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "oomlint", *arguments], cwd=cwd, capture_output=True, text=True, check=False
-    )
-
-
 def test_version():
-    assert oomlint("--version").stdout == f"oomlint {package.__version__}\n"
+    assert process("--version").stdout == f"oomlint {package.__version__}\n"
 
 
 def test_no_command_is_usage():

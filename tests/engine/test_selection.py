@@ -39,7 +39,9 @@ def test_the_longest_selector_decides(settings, code, selected):
     assert is_selected(code, Settings(**settings)) is selected
 
 
-def _module(name: str, rule: Rule | None, check: object = lambda trace, settings: iter(())) -> types.ModuleType:
+def _module(
+    name: str, rule: Rule | None, check: object = lambda trace, settings: iter(())
+) -> types.ModuleType:
     module = types.ModuleType(name, "A page.\n\n## What it does\nNothing.")
     if rule is not None:
         module.RULE = rule
