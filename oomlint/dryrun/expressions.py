@@ -92,6 +92,8 @@ def _number(run: Run, node: Any) -> Value:
 
 
 def _string(run: Run, node: cst.SimpleString) -> Value:
+    if not node.prefix and "\\" not in node.value:
+        return Const(node.raw_value)
     try:
         return Const(node.evaluated_value)
     except Exception:
