@@ -6,7 +6,7 @@ reaches into, not for everything that its imports import.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -14,6 +14,7 @@ import libcst as cst
 from oomlint.dryrun.catalog.names import canonical, rooted
 from oomlint.dryrun.modules import module_name
 from oomlint.dryrun.state import Scope
+from oomlint.dryrun.trace import Context
 from oomlint.dryrun.values.base import Unknown, Value
 from oomlint.dryrun.values.program import Library, ProjectModule
 
@@ -48,6 +49,8 @@ class Deferred(Value):
     level: int
     name: str | None = None  # None: the module itself
     value: Value | None = None
+    context: Context = field(default_factory=Context)  # of the import statement, where the module runs in Python
+    at: int = 0  # how many events there were before it
 
 
 def resolve(run: Run, value: Value) -> Value:
@@ -56,7 +59,8 @@ def resolve(run: Run, value: Value) -> Value:
         return value
     if value.value is None:
         value.value = Unknown()  # what an import cycle sees
-        before, run.source = run.source, value.source
+        before, run.source = (run.source, run.context), value.source
+        run.context, start = value.context, len(run.trace.events)
         try:
             if value.name is None:
                 value.value = module(run, value.package, value.level)
@@ -66,7 +70,8 @@ def resolve(run: Run, value: Value) -> Value:
                 )
                 value.value = member(run, source, value.package, value.level, value.name)
         finally:
-            run.source = before
+            run.source, run.context = before
+            run.trace.put_off(start, value.at)
     return value.value
 
 
@@ -75,7 +80,7 @@ def defer(run: Run, package: str, level: int, name: str | None = None) -> Value:
     if run.resolver is None or (level == 0 and package.partition(".")[0] in LIBRARIES):
         source: Value = Library(canonical(package), package) if level == 0 and package else Unknown()
         return source if name is None else member(run, source, package, level, name)
-    return Deferred(run.source, package, level, name)
+    return Deferred(run.source, package, level, name, None, run.context, len(run.trace.events))
 
 
 def dotted(node: cst.CSTNode | None) -> str:

@@ -283,6 +283,7 @@ class Trace:
         self.guarded_main = False  # has `if __name__ == "__main__":`
         self.exhausted = False  # the dry run stopped at its bound; later calls were not entered
         self.steps = 0  # statements, rounds and calls taken: the run's cost, for tests of its growth
+        self._put_off: list[tuple[int, int, int]] = []
         self._by_name: dict[str, list[Call]] | None = None
         self._makers: dict[int, Call] = {}
 
@@ -290,6 +291,16 @@ class Trace:
         """Record an event (a replayed one at the place where it would have stood)."""
         event.index = len(self.events) if index is None else index
         self.events.append(event)
+
+    def put_off(self, start: int, at: int) -> None:
+        """What was recorded from `start` on runs, in Python, where event `at` is: an import that was put off."""
+        if at < start < len(self.events):
+            self._put_off.append((start, len(self.events), at))
+
+    def position(self, event: Event) -> float:
+        """When an event runs, in terms of the other events' numbers."""
+        moved = [at for start, end, at in self._put_off if start <= event.index < end]
+        return min(moved) - 0.5 if moved else event.index
 
     def made(self, call: Call) -> Call:
         """Remember which call gave its result; the first one counts, where handlers pass a value through."""

@@ -59,7 +59,7 @@ import libcst as cst
 
 from oomlint.dryrun import gpu_setup
 from oomlint.dryrun.trace import Body, Call, Trace
-from oomlint.dryrun.values.base import Const
+from oomlint.dryrun.values.base import Const, Opaque, Sequence, deref
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import block_of, imports_of, index_of, names_bound, names_read
@@ -155,27 +155,33 @@ def _variables(trace: Trace, makers: list[Call]) -> Iterator[Finding]:
 
 def _before(trace: Trace, candidates: list[Call], call: Call) -> Call | None:
     """The first of the candidates that has always run by then."""
-    for candidate in candidates:
-        if candidate.index >= call.index:
-            return None
-        if gpu_setup.always_before(candidate, call):
-            if (
-                trace.guarded_main
-                and gpu_setup.uncalled(call.context)
-                and not gpu_setup.uncalled(candidate.context)
-            ):
-                continue  # what runs under `__main__` has not run when somebody imports the function
-            return candidate
-    return None
+    imported = gpu_setup.uncalled(call.context) is not None and trace.guarded_main
+    before = (
+        candidate
+        for candidate in candidates
+        if gpu_setup.always_before(trace, candidate, call)
+        # What runs under `__main__` has not run when somebody imports the function.
+        and not (imported and gpu_setup.uncalled(candidate.context) is None)
+    )
+    return min(before, key=trace.position, default=None)
 
 
 def _asked_before(trace: Trace, call: Call, cause: Call) -> bool:
     """The same was asked for in time: asking again changes nothing and raises nothing."""
     return any(
-        earlier.index < cause.index and earlier.const("enable") == call.const("enable")
+        trace.position(earlier) < trace.position(cause) and _asks(earlier) == _asks(call)
         for earlier in trace.calls(call.name)
         if earlier is not call
     )
+
+
+def _asks(call: Call) -> object:
+    """What a call asks for, to be compared with another call of it."""
+    match call.value("logical_devices"):
+        case Sequence(items=list(items)):
+            made = [item.made_by for item in map(deref, items) if isinstance(item, Opaque)]
+            return [[argument.const() for argument in one.arguments] for one in made if one is not None]
+    return call.const("enable")
 
 
 def _fix(trace: Trace, call: Call, cause: Call) -> Fix | None:

@@ -90,7 +90,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """The first training call of a script that sets up no GPU memory."""
     handed = gpu_setup.handed_over(trace)
     training = [call for call in trace.calls(*TRAINS) if _runs(call, handed) and call.source is trace.source]
-    if not training or not _whole(trace, training) or _configured(trace) or _other_backend(trace, settings):
+    if (
+        not training
+        or not _whole(trace, training)
+        or _configured(trace)
+        or gpu_setup.other_backend(trace, settings.keras_backend)
+    ):
         return
     first = training[0]
     if gpu_setup.on_the_cpu(trace, first):
@@ -147,17 +152,6 @@ def _sets_up(call: Call) -> bool:
         return False
     words = ((call.path if call.name == "unresolved" else None) or call.name).rpartition(".")[2].lower()
     return "growth" in words or ("gpu" in words and any(verb in words for verb in VERBS))
-
-
-def _other_backend(trace: Trace, settings: Settings) -> bool:
-    for _, value in gpu_setup.environment(trace, "KERAS_BACKEND"):
-        return not isinstance(value, Const) or value.value != "tensorflow"
-    for call in trace.calls("keras.config.set_backend"):
-        return not call.arguments or call.arguments[0].const() != "tensorflow"
-    if settings.keras_backend in ("jax", "torch"):
-        return True
-    alone = "tf" not in trace.libraries and not trace.libraries.get("keras", "").startswith("tensorflow")
-    return alone and bool({"jax", "torch"} & trace.libraries.keys())
 
 
 def _shared(trace: Trace, training: list[Call]) -> tuple[str, Place] | None:

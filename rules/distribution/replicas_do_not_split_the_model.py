@@ -74,9 +74,21 @@ RULE = Rule(
     literals=("scope",),
 )
 
-# What functions from elsewhere are called that make a model.
-NOUNS = ("model", "net", "classifier", "detector", "regressor", "encoder", "decoder", "generator", "discriminator",
-         "critic", "actor", "agent", "backbone", "transformer", "resnet", "unet", "vgg", "bert", "gpt")  # fmt: skip
+# What a function from elsewhere that makes a model is called, and what others are.
+MAKES = ("make", "create", "build", "get", "define", "construct", "model", "net")
+OTHERS = (
+    "loss",
+    "optim",
+    "metric",
+    "data",
+    "iter",
+    "config",
+    "callback",
+    "schedule",
+    "path",
+    "strategy",
+    "logger",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +157,14 @@ def _models(trace: Trace, strategy: Strategy) -> list[Made]:
 
 
 def _makes_a_model(call: Call) -> bool:
-    """A call of something out of sight, named after a kind of model, with the other verbs ruled out."""
+    """A call of something out of sight (`first = create_first()`) that is not named after anything else."""
     name = (call.path if call.name == "unresolved" else call.name) or ""
-    if call.receiver is not None or name.startswith(("tf.", "builtins.")):
+    if call.receiver is not None or name.startswith(("tf.", "keras.", "builtins.", "numpy.")):
         return False
-    words = f"{name.rpartition('.')[2]} {call.targets[0]}".lower()
-    other = any(
-        word in words for word in ("loss", "optimizer", "metric", "dataset", "data", "iterator", "config")
-    )
-    return not other and any(noun in words for noun in NOUNS)
+    function = name.rpartition(".")[2].lower()
+    words = f"{function} {call.targets[0].lower()}"
+    makes = function.startswith(MAKES) or function.endswith(("model", "net"))
+    return makes and not any(word in words for word in OTHERS)
 
 
 def _unrelated(trace: Trace, models: list[Made]) -> list[Made]:
