@@ -124,7 +124,7 @@ def _runs(call: Call, handed: set[int]) -> bool:
 
 
 def _whole(trace: Trace, training: list[Call]) -> bool:
-    """Whether the file makes what it trains: a fragment that trains a name from nowhere has its set-up elsewhere too."""
+    """Whether the file makes what it trains: a fragment that trains a name from nowhere is set up elsewhere."""
     if any(isinstance(call.receiver, Model) and replicas.maker(call.receiver) for call in training):
         return True
     return any(isinstance(deref(call.result), Model) for call in trace.all_calls())
