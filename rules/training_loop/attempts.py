@@ -63,6 +63,7 @@ def _name(kind: object) -> str:
 
 
 def attempts(trace: Trace) -> Iterator[Attempt]:
+    """Training calls in a `try` whose handler catches running out of memory."""
     for call in trace.calls(*TRAINS):
         for frame in call.context.all(Try):
             for facts in frame.handlers:
@@ -193,6 +194,7 @@ def endless(item: Attempt, loop: Loop, reads: list[str]) -> bool:
 
 
 def names_of(node: cst.CSTNode) -> list[str]:
+    """The dotted names in an expression."""
     found: list[str] = []
     stack: list[cst.CSTNode] = [node]
     while stack:

@@ -82,6 +82,8 @@ RULE = Rule(
 )
 
 FEW = 10  # as many tensors are not a collection yet
+DOZENS = 64  # rounds
+LITTLE = 64 << 20  # bytes that no GPU misses
 SMALL = 1024  # bytes of a tensor that weighs no more than the object around it
 # Calls that give eager tensors worth keeping an eye on: models, losses, metrics. Data set elements are not theirs.
 COMPUTES = ("keras.Model.", "keras.Layer.", "keras.losses.", "keras.metrics.")
@@ -283,8 +285,16 @@ def _finding(trace: Trace, kept: Kept, scalar: bool, rounds: tuple[Loop | None, 
         evidence=evidence,
         help=help_,
         fix=_fix(trace, kept, scalar),
-        severity=Severity.NOTE if scalar else Severity.WARNING,
+        severity=Severity.NOTE if scalar or _is_modest(kept, times) else Severity.WARNING,
     )
+
+
+def _is_modest(kept: Kept, times: int | None) -> bool:
+    """Whether a loop of known length keeps little, or of unknown size but only some dozens."""
+    if times is None:
+        return False
+    size = kept.value.size if isinstance(kept.value, Array) else None
+    return times <= DOZENS if size is None else size.bytes * times < LITTLE
 
 
 def _fix(trace: Trace, kept: Kept, scalar: bool) -> Fix | None:

@@ -90,10 +90,10 @@ def accumulation_divisor(division: Division, gradients: Gradients, trace: Trace)
     loss = gradients.loss or Loss()
     if not isinstance(value, Const | Unknown) or tags_of(value) or not _plain(division):
         return None
-    if isinstance(value, Unknown) and trace.maker(value) is not None:
-        return None
     names = _names(value, division)
     accumulates = any(_ACCUMULATION.search(name) for name in names)
+    if isinstance(value, Unknown) and trace.maker(value) is not None and not accumulates:
+        return None
     if not accumulates and any(_means_otherwise(name) for name in names):
         return None
     if any(_same(value, unwrapped(factor, trace)) for factor in (*loss.factors, *gradients.factors)):
@@ -109,8 +109,8 @@ def accumulation_divisor(division: Division, gradients: Gradients, trace: Trace)
             return None
         if loss.terms == number or (division.of_loss and isinstance(number, float) and not accumulates):
             return None
-        if division.of_loss and number == 2 and not value.trail:
-            return None  # half a squared error
+        if division.of_loss and not value.trail and (number == 2 or loss.factors or len(loss.divisions) > 1):
+            return None  # half a squared error, or a weight that the text writes out
         if _is_batch(value, trace):
             return None
     if loss.terms is None or (loss.reduction in ("sum", "none") and not accumulates):
