@@ -56,6 +56,7 @@ class Run:
         self.classes: list[Class] = []
         self.modules: dict[int, ProjectModule] = {}
         self.loop_facts: dict[int, loops.BodyFacts] = {}
+        self.rounds = 1  # of unrolled loops around what is being run
         self.fuel = FUEL_FLOOR
 
     # --- services for the catalog -------------------------------------------------------------

@@ -7,7 +7,8 @@ what it claims holds; values that a later round replaces are softened, so that t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -22,7 +23,10 @@ from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value,
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
 
-MAX_UNROLL = 64  # rounds; DenseNet's longest block has 48 layers
+MAX_UNROLL = 64  # rounds of one loop; DenseNet's longest block has 48 layers
+MAX_ROUNDS = (
+    256  # rounds of loops in one another: DenseNet's four blocks make 192, a sweep over pixels is no network
+)
 # Methods whose call in a loop's body says that the loop trains or measures and does not build.
 TRAINING = frozenset(
     [
@@ -69,25 +73,14 @@ def execute_for(run: Run, node: cst.For) -> Flow:
     value = run.evaluate(node.iter)
     value = infer_iterated(run, value)
     inner = iterate(run, value)
-    count = (
-        inner.count
-        if inner.count is not None
-        else Const(len(inner.items))
-        if inner.items is not None
-        else None
-    )
+    count = count_of(inner)
     facts = body_facts(run, node)
-    unroll = (
-        inner.items is not None
-        and len(inner.items) <= MAX_UNROLL
-        and not facts.trains
-        and len(inner.items) * facts.statements < run.fuel // 8
-    )
+    unroll = unrollable(run, inner) and not facts.trains
     targets = tuple(name for name in target_names(node.target))
     loop = Loop(run.place(node), "for", value, count, unroll, targets=targets)
     run.trace.add(Iterate(value, loop, run.context))
     if unroll and inner.items is not None:
-        with run.inside(run.context.inside(loop)):
+        with run.inside(run.context.inside(loop)), rounds(run, len(inner.items)):
             for item in inner.items:
                 run.burn()
                 run.assign(node.target, item, node.iter)
@@ -113,6 +106,30 @@ def execute_for(run: Run, node: cst.For) -> Flow:
 
     _once(run, node, loop, facts, round_)
     return _orelse(run, node)
+
+
+def count_of(inner: Iteration) -> Const | None:
+    """How many rounds a loop over these items has, if known."""
+    if inner.count is not None or inner.items is None:
+        return inner.count
+    return Const(len(inner.items))
+
+
+def unrollable(run: Run, inner: Iteration) -> bool:
+    """Whether every round may be taken one by one."""
+    if inner.items is None or run.fuel < 1000:
+        return False
+    return len(inner.items) <= MAX_UNROLL and run.rounds * len(inner.items) <= MAX_ROUNDS
+
+
+@contextmanager
+def rounds(run: Run, count: int) -> Iterator[None]:
+    """Inside the rounds of an unrolled loop."""
+    before, run.rounds = run.rounds, run.rounds * max(1, count)
+    try:
+        yield
+    finally:
+        run.rounds = before
 
 
 def execute_while(run: Run, node: cst.While) -> Flow:
@@ -321,25 +338,18 @@ def _comp_for(
     value = run.evaluate(clause.iter)
     inner = iterate(run, infer_iterated(run, value))
     filtered = bool(clause.ifs)
-    unroll = inner.items is not None and len(inner.items) <= MAX_UNROLL and not filtered and run.fuel > 1000
-    count = (
-        inner.count
-        if inner.count is not None
-        else Const(len(inner.items))
-        if inner.items is not None
-        else None
-    )
+    unroll = unrollable(run, inner) and not filtered
+    count = count_of(inner)
     loop = Loop(run.place(node), "comprehension", value, None if filtered else count, unroll)
-    before_scope, before_context = run.scope, run.context
+    before_scope, before_context, before_rounds = run.scope, run.context, run.rounds
     run.scope = Scope("comprehension", before_scope, before_scope.module)
     run.context = before_context.inside(loop)
     run.trace.add(Iterate(value, loop, before_context))
     exact, total = unroll, None if filtered else count
     try:
-        rounds = (
-            inner.items if unroll and inner.items is not None else [_representative(inner, value, clause)]
-        )
-        for item in rounds:
+        taken = inner.items if unroll and inner.items is not None else [_representative(inner, value, clause)]
+        run.rounds *= max(1, len(taken))
+        for item in taken:
             run.burn()
             run.assign(clause.target, item, clause.iter)
             for test in clause.ifs:
@@ -352,7 +362,7 @@ def _comp_for(
             else:
                 leaf()
     finally:
-        run.scope, run.context = before_scope, before_context
+        run.scope, run.context, run.rounds = before_scope, before_context, before_rounds
     return exact, total
 
 
