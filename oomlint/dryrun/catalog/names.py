@@ -122,7 +122,9 @@ def rooted(spelled: str) -> str:
     """The spelled name with its package made canonical, nothing else."""
     for spelling, root in _ROOTS:
         if spelled == spelling or spelled.startswith(spelling + "."):
-            return root + spelled[len(spelling) :]
+            rest = spelled[len(spelling) :]
+            nested = root == "tf" and rest.startswith((".compat.", ".keras"))  # tensorflow.compat.v2.compat.v1.Session
+            return rooted("tensorflow" + rest) if nested else root + rest
     return spelled
 
 
