@@ -304,9 +304,7 @@ def _parameter(
     name = parameter.name.value
     if given is not None:
         value = deref(given.value)
-        if isinstance(value, Const) and given.arg is not None:
-            return value.bound(name, given.place)
-        return value
+        return value.bound(name, given.place) if given.arg is not None else value
     default = function.defaults.get(name)
     if default is not None:
         bound = (

@@ -201,7 +201,7 @@ def dict_(call: Call, run: Run) -> Value:
     for argument in call.arguments:
         value = deref(argument.value)
         if argument.name is not None:
-            mapping.entries[argument.name] = value
+            mapping.entries[argument.name] = value.bound(repr(argument.name), argument.place)
         elif isinstance(value, Mapping):
             mapping.entries.update(value.entries)
             mapping.complete = mapping.complete and value.complete

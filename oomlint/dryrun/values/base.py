@@ -144,6 +144,15 @@ class Sequence(Value):
             return join_all(self.items) if self.items else Unknown()
         return self.element if self.element is not None else Unknown()
 
+    def bound(self, name: str, place: Place) -> Value:
+        """This sequence; constants in a short one (a shape, a size) remember the name that it got."""
+        if self.items is not None and len(self.items) <= 8:
+            step = Step(name, place)
+            for index, item in enumerate(self.items):
+                if isinstance(item, Const) and not item.trail:
+                    self.items[index] = Const(item.value, (step,), item.soft)
+        return self
+
     def summarise(self, count: Const | None) -> None:
         """Forget the single elements and keep what they have in common."""
         self.element = self.any if self.items != [] else None
