@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
-from oomlint.dryrun.trace import Call, Iterate, Role
+from oomlint.dryrun.trace import Call, Event, Iterate, Role
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref
 from oomlint.dryrun.values.data import Dataset
 
@@ -46,7 +48,7 @@ def since(dataset: Dataset, name: str) -> tuple[Call, ...] | None:
 
 def inside(trace: Trace, stage: Call) -> Iterator[Call]:
     """The calls that run in the function that a stage maps."""
-    for event in trace.events[_position(trace, stage) + 1 :]:
+    for event in islice(trace.events, _position(trace, stage) + 1, None):
         if not any(role.place is stage.place for role in event.context.all(Role)):
             return
         if isinstance(event, Call):
@@ -67,12 +69,32 @@ def _position(trace: Trace, call: Call) -> int:
     return low
 
 
-def uses_of(trace: Trace, stage: Call) -> Iterator[tuple[Call | Iterate, Dataset]]:
+def between(trace: Trace, first: Call, last: Call) -> Iterator[Event]:
+    """The events after one call and before another."""
+    for event in islice(trace.events, _position(trace, first) + 1, None):
+        if event.index >= last.index:
+            return
+        yield event
+
+
+def uses_of(trace: Trace, stage: Call) -> list[tuple[Call | Iterate, Dataset]]:
     """What happens to the datasets that have a stage behind them: further stages, loops, training."""
+    table = _USES.get(trace)
+    if table is None:
+        table = _USES[trace] = _all_uses(trace)
+    return [(event, dataset) for event, dataset in table.get(id(stage), ()) if event is not stage]
+
+
+_USES: WeakKeyDictionary[Trace, dict[int, list[tuple[Call | Iterate, Dataset]]]] = WeakKeyDictionary()
+
+
+def _all_uses(trace: Trace) -> dict[int, list[tuple[Call | Iterate, Dataset]]]:
+    """For every stage the events that datasets with it take part in: one walk over the trace for all questions."""
+    table: dict[int, list[tuple[Call | Iterate, Dataset]]] = {}
     for event in trace.events:
         if isinstance(event, Iterate):
             values: list[Value] = [event.value]
-        elif isinstance(event, Call) and event is not stage:
+        elif isinstance(event, Call):
             values = [argument.value for argument in event.arguments]
             if event.receiver is not None:
                 values.append(event.receiver)
@@ -80,8 +102,9 @@ def uses_of(trace: Trace, stage: Call) -> Iterator[tuple[Call | Iterate, Dataset
             continue
         for value in values:
             for dataset in _datasets(value):
-                if any(one is stage for one in dataset.stages):
-                    yield event, dataset
+                for stage in dataset.stages:
+                    table.setdefault(id(stage), []).append((event, dataset))
+    return table
 
 
 def _datasets(value: Value) -> Iterator[Dataset]:

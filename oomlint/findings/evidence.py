@@ -27,7 +27,10 @@ def _factor(factor: Factor) -> list[Evidence]:
     amount = f"{factor.value:,} {factor.unit}".rstrip()
     if factor.unit and factor.value >= 2**20:
         amount = f"{amount} ({human(factor.value)})"
-    text = f"{factor.text} {amount}" if not factor.unit else f"{amount}: {factor.text}"
+    if "{}" in factor.text:
+        text = factor.text.format(amount)
+    else:
+        text = f"{factor.text} {amount}" if not factor.unit else f"{amount}: {factor.text}"
     if not factor.trail:
         return [Evidence(text)]
     first, *rest = factor.trail

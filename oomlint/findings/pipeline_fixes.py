@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun.pipelines import uses_of
+from oomlint.dryrun.pipelines import between, uses_of
 from oomlint.dryrun.trace import Assign, Call
 from oomlint.syntax.blocks import imports_of
 from oomlint.syntax.method_chains import Stage, before
@@ -44,10 +44,7 @@ def _rebound_between(trace: Trace, moving: Call, first: Call) -> bool:
     names = {name for argument in node.args for name in names_in(argument.value)}
     if not names:
         return False
-    return any(
-        isinstance(event, Assign) and first.index < event.index < moving.index and event.path in names
-        for event in trace.events
-    )
+    return any(isinstance(event, Assign) and event.path in names for event in between(trace, first, moving))
 
 
 def tensorflow_name(trace: Trace) -> str | None:

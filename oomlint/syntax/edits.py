@@ -107,6 +107,25 @@ class AddImport:
     statement: str
 
 
+@dataclass(frozen=True, slots=True)
+class MoveInChain:
+    """Move a method call of a chain in front of others: `x.map(f).shuffle(n)` becomes `x.shuffle(n).map(f)`.
+
+    What stands between the calls (dots, rows, comments) stays where it is.
+    """
+
+    place: Place  # the cst.Call moved
+    over: tuple[cst.Call, ...]  # the calls that directly precede it, first one first
+
+
+@dataclass(frozen=True, slots=True)
+class CallOn:
+    """Call a method on an expression as another call does: `.shuffle(n)` of `ds.shuffle(n)` after `source(...)`."""
+
+    place: Place  # the expression
+    call: cst.Call  # whose method and arguments are copied
+
+
 Edit = Union[
     Replace,
     Wrap,
@@ -117,4 +136,6 @@ Edit = Union[
     RemoveStatement,
     MoveBefore,
     AddImport,
+    MoveInChain,
+    CallOn,
 ]

@@ -12,9 +12,8 @@ from itertools import pairwise
 
 import libcst as cst
 
-from oomlint.syntax.edits import Edit, MoveBefore, RemoveStatement, Replace, Wrap
+from oomlint.syntax.edits import CallOn, Edit, MoveBefore, MoveInChain, RemoveStatement
 from oomlint.syntax.place import Place
-from oomlint.syntax.positions import Positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,30 +50,11 @@ def _chained(stages: Sequence[Stage]) -> bool:
     )
 
 
-def _segments(stages: Sequence[Stage]) -> list[tuple[int, int]]:
-    """Where `method(arguments)` of each stage stands in the text."""
-    source = stages[0].call.source
-    found = [_method(stage.call) for stage in stages]
-    nodes = [(call, function.attr) for call, function in (pair for pair in found if pair is not None)]
-    positions = Positions(source, [node for pair in nodes for node in pair])
-    return [(positions.span(attr)[0], positions.span(call)[1]) for call, attr in nodes]
-
-
 def _within_a_chain(moving: Stage, over: Sequence[Stage]) -> tuple[Edit, ...] | None:
-    stages = [*over, moving]
-    if not _chained(stages) or _method(over[0].call) is None:
+    calls = [stage.call.node for stage in over]
+    if not _chained([*over, moving]) or _method(over[0].call) is None:
         return None
-    source = moving.call.source
-    text = source.document.text
-    spans = _segments(stages)
-    pieces = [text[start:end] for start, end in spans]
-    start = Positions(source, [moving.call.node]).span(moving.call.node)[0]
-    written = [text[start : spans[0][0]]]
-    for at, piece in enumerate([pieces[-1], *pieces[:-1]]):
-        written.append(piece)
-        if at + 1 < len(spans):
-            written.append(text[spans[at][1] : spans[at + 1][0]])
-    return (Replace(moving.call, "".join(written).replace("\r\n", "\n")),)
+    return (MoveInChain(moving.call, tuple(call for call in calls if isinstance(call, cst.Call))),)
 
 
 def _rebinds(stage: Stage) -> str | None:
@@ -120,6 +100,6 @@ def _into_a_chain(moving: Stage, over: Sequence[Stage]) -> tuple[Edit, ...] | No
     below = _below(lowest) if isinstance(lowest, cst.Call) else None
     if below is None:
         return None
-    [(start, end)] = _segments([moving])
-    segment = moving.call.source.document.text[start:end]
-    return (Wrap(Place(moving.call.source, below), "", f".{segment}"), RemoveStatement(moving.statement))
+    moved = moving.call.node
+    assert isinstance(moved, cst.Call)
+    return (CallOn(Place(moving.call.source, below), moved), RemoveStatement(moving.statement))

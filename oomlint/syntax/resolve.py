@@ -10,13 +10,16 @@ import libcst as cst
 from oomlint.documents.text_edits import TextEdit
 from oomlint.syntax import expression_edits
 from oomlint.syntax.call_edits import call_edits, call_nodes
+from oomlint.syntax.chain_edits import call_on, chain_nodes, move_in_chain
 from oomlint.syntax.edits import (
     AddArgument,
     AddImport,
+    CallOn,
     Edit,
     InsertAfter,
     InsertBefore,
     MoveBefore,
+    MoveInChain,
     RemoveArgument,
     RemoveStatement,
     Replace,
@@ -71,6 +74,8 @@ def _nodes(edit: Edit) -> Iterator[cst.CSTNode]:
         case MoveBefore():
             yield edit.last.node
             yield edit.target.node
+        case MoveInChain() | CallOn():
+            yield from chain_nodes(edit)
 
 
 def _look_up_statements(layout: Layout, fixes: Sequence[Sequence[Edit]]) -> None:
@@ -125,6 +130,10 @@ def _text_edits(layout: Layout, edits: Sequence[Edit]) -> list[TextEdit]:
                 found += expression_edits.replace(layout, edit)
             case Wrap():
                 found += expression_edits.wrap(layout, edit)
+            case MoveInChain():
+                found += move_in_chain(layout, edit)
+            case CallOn():
+                found += call_on(layout, edit)
             case AddArgument(place=place, text=text):
                 _call(calls, place.node)[2].append(text)
             case RemoveArgument(place=place, argument=argument):

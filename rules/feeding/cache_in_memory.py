@@ -224,7 +224,7 @@ def cached(dataset: Dataset) -> Size | None:
     element = dataset.element_size
     if element is None or dataset.count is None or dataset.infinite:
         return None
-    return element.times(dataset.count, "elements:")
+    return element.times(dataset.count, "a set of {} elements")
 
 
 def _large(trace: Trace, call: Call, dataset: Dataset, settings: Settings) -> Finding | None:

@@ -129,13 +129,14 @@ def _many(
     if amount is None:
         return
     element = dataset.element_size
-    held: Size | None = element.times(amount, "batches ahead:") if element is not None else None
+    held: Size | None = element.times(amount, "a buffer of {} batches") if element is not None else None
     severity = over(held, budget) if held is not None else None
     if severity is None and (
         amount.value < MANY or (held is not None and held.exact and held.bytes < NOTHING)
     ):
         return
-    told = f" of {element.bytes:,} B: {held}" if element is not None and element.exact else ""
+    told = f" of {element.bytes:,} B" if element is not None and element.exact else ""
+    together = f": {held}" if held is not None and told else ""
     what = "batches" if _batched(dataset) else "elements"
     fix = None
     name = tensorflow_name(trace)
@@ -144,7 +145,7 @@ def _many(
         fix = Fix("let tf.data choose how many", Safety.SAFE, (edit,))
     yield RULE.finding(
         argument.place,
-        f"{amount.value:,} {what}{told} are kept ready {where}",
+        f"{amount.value:,} {what}{told} are kept ready {where}{together}",
         evidence=factors(held) if held is not None else _origin(amount),
         help="use `tf.data.AUTOTUNE`, which keeps a few",
         fix=fix,

@@ -117,7 +117,7 @@ def buffered(dataset: Dataset, wanted: object) -> Size | None:
     if not dataset.infinite and dataset.count is not None and dataset.count.value < wanted.value:
         count = dataset.count
     element = element_bytes(dataset)
-    return element.times(count, "elements in the buffer:") if element is not None else None
+    return element.times(count, "a buffer of {} elements") if element is not None else None
 
 
 def element_bytes(dataset: Dataset) -> Size | None:

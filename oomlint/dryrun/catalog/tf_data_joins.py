@@ -19,6 +19,7 @@ from oomlint.dryrun.catalog.tf_data_stages import (
     ragged_batch,
     received,
     same,
+    staged,
     unbatch,
 )
 from oomlint.dryrun.values.base import Mapping, Opaque, Sequence, Unknown, Value, deref, join_all
@@ -51,7 +52,11 @@ def zip_datasets(call: Call, run: Run) -> Value:
     tags = frozenset().union(*(part.tags for part in parts)) if parts else frozenset()
     infinite = bool(parts) and not counts
     return Dataset(
-        element, count, infinite, (*(stage for part in parts for stage in part.stages), call), tags=tags
+        element,
+        count,
+        infinite,
+        staged(tuple(stage for part in parts for stage in part.stages), call),
+        tags=tags,
     )
 
 
@@ -88,7 +93,9 @@ def mixed(call: Call, run: Run) -> Value:
     infinite = (
         call.name.endswith("sample_from_datasets") and bool(parts) and all(part.infinite for part in parts)
     )
-    return Dataset(element, None, infinite, (*(stage for part in parts for stage in part.stages), call))
+    return Dataset(
+        element, None, infinite, staged(tuple(stage for part in parts for stage in part.stages), call)
+    )
 
 
 # --- apply --------------------------------------------------------------------------------------------
@@ -123,7 +130,7 @@ def apply(call: Call, run: Run) -> Value:
     dataset, given = received(call), call.value("transformation_func")
     if isinstance(given, Opaque) and given.made_by is not None and given.type.startswith(EXPERIMENTAL):
         name, made = given.type[len(EXPERIMENTAL) :], given.made_by
-        stages = (*dataset.stages, made)
+        stages = staged(dataset.stages, made)
         if name == "assert_cardinality":
             count = bound(made.value("expected_cardinality"))
             return replace(dataset, count=count, infinite=False, stages=stages)
@@ -142,4 +149,4 @@ def apply(call: Call, run: Run) -> Value:
         result = deref(run.call(given, [dataset], call))
         if isinstance(result, Dataset):
             return result
-    return Dataset(stages=(*dataset.stages, call))
+    return Dataset(stages=staged(dataset.stages, call))

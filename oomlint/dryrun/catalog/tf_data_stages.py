@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
     from oomlint.dryrun.trace import Call
 
+MAX_STAGES, FIRST_STAGES = 64, 8
+
 
 def received(call: Call) -> Dataset:
     """The dataset that a method is called on."""
@@ -33,6 +35,16 @@ def bound(value: Value | None) -> Const | None:
     """An argument that is a number of elements."""
     value = deref(value) if value is not None else None
     return value if isinstance(value, Const) and number(value) is not None else None
+
+
+def staged(stages: tuple[Call, ...], *more: Call) -> tuple[Call, ...]:
+    """The stages with some more. Of a pipeline of hundreds the middle is forgotten, so that no chain costs its square."""
+    together = (*stages, *more)
+    return (
+        together
+        if len(together) <= MAX_STAGES
+        else (*together[:FIRST_STAGES], *together[FIRST_STAGES - MAX_STAGES :])
+    )
 
 
 def reckon(change: Callable[..., int], *parts: Const | None, soft: bool = False) -> Const | None:
@@ -60,7 +72,7 @@ def softened(count: Const | None) -> Const | None:
 def same(call: Call, run: Run) -> Value:
     """Elements and count stay."""
     dataset = received(call)
-    return replace(dataset, stages=(*dataset.stages, call))
+    return replace(dataset, stages=staged(dataset.stages, call))
 
 
 @method(Dataset, "filter", parameters="predicate name")
@@ -73,7 +85,7 @@ def filtered(call: Call, run: Run) -> Value:
         run.call(
             call.arguments[0].value, operands(dataset.element, call.arguments[0].value), call, "tf.data.map"
         )
-    return replace(dataset, count=None, infinite=False, stages=(*dataset.stages, call))
+    return replace(dataset, count=None, infinite=False, stages=staged(dataset.stages, call))
 
 
 @method(Dataset, "ignore_errors", parameters="log_warning name")
@@ -81,7 +93,9 @@ def filtered(call: Call, run: Run) -> Value:
 def fewer(call: Call, run: Run) -> Value:
     """At most as many."""
     dataset = received(call)
-    return replace(dataset, count=softened(dataset.count), infinite=False, stages=(*dataset.stages, call))
+    return replace(
+        dataset, count=softened(dataset.count), infinite=False, stages=staged(dataset.stages, call)
+    )
 
 
 @method(Dataset, "repeat", parameters="count name")
@@ -89,7 +103,7 @@ def repeat(call: Call, run: Run) -> Value:
     """Again and again; without a count (or -1) for ever."""
     dataset = received(call)
     given = call.value("count")
-    stages = (*dataset.stages, call)
+    stages = staged(dataset.stages, call)
     if given is None or (isinstance(given, Const) and given.value in (None, -1)):
         return replace(dataset, count=None, infinite=True, stages=stages)
     count = reckon(lambda each_time, times: each_time * times, dataset.count, bound(given))
@@ -100,7 +114,7 @@ def repeat(call: Call, run: Run) -> Value:
 def take(call: Call, run: Run) -> Value:
     """The first elements."""
     dataset, wanted = received(call), bound(call.value("count"))
-    stages = (*dataset.stages, call)
+    stages = staged(dataset.stages, call)
     if wanted is not None and wanted.value < 0:
         return replace(dataset, stages=stages)
     if dataset.infinite:
@@ -118,7 +132,7 @@ def skip(call: Call, run: Run) -> Value:
     """All but the first elements."""
     dataset, gone = received(call), bound(call.value("count"))
     count = reckon(lambda all_of, first: 0 if first < 0 else max(0, all_of - first), dataset.count, gone)
-    return replace(dataset, count=count, stages=(*dataset.stages, call))
+    return replace(dataset, count=count, stages=staged(dataset.stages, call))
 
 
 @method(Dataset, "shard", parameters="num_shards index name")
@@ -131,7 +145,7 @@ def shard(call: Call, run: Run) -> Value:
             count = reckon(lambda n, k, at: max(0, -(-(n - at) // k)), dataset.count, parts, index)
         else:
             count = softened(reckon(lambda n, k: -(-n // k), dataset.count, parts))
-    return replace(dataset, count=count, stages=(*dataset.stages, call))
+    return replace(dataset, count=count, stages=staged(dataset.stages, call))
 
 
 @method(Dataset, "concatenate", parameters="dataset name")
@@ -145,7 +159,7 @@ def concatenate(call: Call, run: Run) -> Value:
         element=element,
         count=reckon(lambda one, two: one + two, dataset.count, other.count),
         infinite=dataset.infinite or other.infinite,
-        stages=(*dataset.stages, call),
+        stages=staged(dataset.stages, call),
         tags=dataset.tags | other.tags,
     )
 
@@ -194,7 +208,7 @@ def map_elements(call: Call, run: Run) -> Value:
     element: Value | None = None
     if mapped is not None:
         element = returned(run.call(mapped, operands(dataset.element, mapped), call, "tf.data.map"))
-    return replace(dataset, element=element, stages=(*dataset.stages, call))
+    return replace(dataset, element=element, stages=staged(dataset.stages, call))
 
 
 @method(Dataset, "flat_map", parameters="map_func name")
@@ -206,13 +220,15 @@ def map_elements(call: Call, run: Run) -> Value:
 def flat_map(call: Call, run: Run) -> Value:
     """Every element becomes a dataset of its own; their elements follow."""
     dataset, mapped = received(call), call.value("map_func")
-    stages = (*dataset.stages, call)
+    stages = staged(dataset.stages, call)
     if mapped is None:
         return replace(dataset, element=None, count=None, stages=stages)
     inner = as_dataset(run.call(mapped, operands(dataset.element, mapped), call, "tf.data.map"), run)
     count = softened(reckon(lambda outer, each_one: outer * each_one, dataset.count, inner.count))
     infinite = dataset.infinite or inner.infinite
-    return Dataset(inner.element, count, infinite, (*stages, *inner.stages), tags=dataset.tags | inner.tags)
+    return Dataset(
+        inner.element, count, infinite, staged(stages, *inner.stages), tags=dataset.tags | inner.tags
+    )
 
 
 @method(Dataset, "enumerate", parameters="start name")
@@ -220,14 +236,14 @@ def enumerate_elements(call: Call, run: Run) -> Value:
     """(number, element)."""
     dataset = received(call)
     pair = Sequence("tuple", items=[Array("tensor", (), "int64"), dataset.element or Unknown()])
-    return replace(dataset, element=pair, stages=(*dataset.stages, call))
+    return replace(dataset, element=pair, stages=staged(dataset.stages, call))
 
 
 @method(Dataset, "scan", parameters="initial_state scan_func name")
 def scan(call: Call, run: Run) -> Value:
     """Another element of unknown kind."""
     dataset = received(call)
-    return replace(dataset, element=None, stages=(*dataset.stages, call))
+    return replace(dataset, element=None, stages=staged(dataset.stages, call))
 
 
 # --- batches ------------------------------------------------------------------------------------------
@@ -257,7 +273,7 @@ def batch(call: Call, run: Run) -> Value:
     dim = batch_dim(size, dropped)
     element = None if dataset.element is None else each(dataset.element, lambda leaf: _in_front(leaf, dim))
     count = batch_count(dataset, size, dropped)
-    return replace(dataset, element=element, count=count, stages=(*dataset.stages, call))
+    return replace(dataset, element=element, count=count, stages=staged(dataset.stages, call))
 
 
 def _in_front(leaf: Array, dim: Dim) -> Array:
@@ -275,7 +291,7 @@ def ragged_batch(call: Call, run: Run) -> Value:
 
     element = None if dataset.element is None else each(dataset.element, put)
     count = batch_count(dataset, size, dropped)
-    return replace(dataset, element=element, count=count, stages=(*dataset.stages, call))
+    return replace(dataset, element=element, count=count, stages=staged(dataset.stages, call))
 
 
 @method(Dataset, "padded_batch", parameters="batch_size padded_shapes padding_values drop_remainder name")
@@ -291,7 +307,7 @@ def padded_batch(call: Call, run: Run) -> Value:
         else:
             element = _padded(dataset.element, given, dim)
     count = batch_count(dataset, size, dropped)
-    return replace(dataset, element=element, count=count, stages=(*dataset.stages, call))
+    return replace(dataset, element=element, count=count, stages=staged(dataset.stages, call))
 
 
 def _padded(element: Value, shapes: Value, dim: Dim) -> Value:
@@ -320,7 +336,7 @@ def unbatch(call: Call, run: Run) -> Value:
     )
     element = None if dataset.element is None else each(dataset.element, _without_front)
     count = reckon(lambda batches, of: batches * of, dataset.count, first)
-    return replace(dataset, element=element, count=count, stages=(*dataset.stages, call))
+    return replace(dataset, element=element, count=count, stages=staged(dataset.stages, call))
 
 
 def _without_front(leaf: Array) -> Array:
@@ -335,7 +351,7 @@ def rebatch(call: Call, run: Run) -> Value:
     element = None
     if dataset.element is not None:
         element = each(dataset.element, lambda leaf: _in_front(_without_front(leaf), dim))
-    return replace(dataset, element=element, count=None, stages=(*dataset.stages, call))
+    return replace(dataset, element=element, count=None, stages=staged(dataset.stages, call))
 
 
 @method(Dataset, "bucket_by_sequence_length")
@@ -343,7 +359,7 @@ def bucket(call: Call, run: Run) -> Value:
     """Batches of elements of like length: their number of rows differs."""
     dataset = received(call)
     element = None if dataset.element is None else each(dataset.element, lambda leaf: _in_front(leaf, None))
-    return replace(dataset, element=element, count=None, stages=(*dataset.stages, call))
+    return replace(dataset, element=element, count=None, stages=staged(dataset.stages, call))
 
 
 @method(Dataset, "window", parameters="size shift stride drop_remainder name")
@@ -366,7 +382,7 @@ def window(call: Call, run: Run) -> Value:
         return -(-n // step)
 
     count = reckon(windows, dataset.count, size, shift, stride)
-    return replace(dataset, element=element, count=count, stages=(*dataset.stages, call))
+    return replace(dataset, element=element, count=count, stages=staged(dataset.stages, call))
 
 
 @method(Dataset, "reduce", parameters="initial_state reduce_func name")
