@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.gradients import gradients_of
 from oomlint.dryrun.catalog.keras_dims import known
 from oomlint.dryrun.catalog.keras_graph import Node, inner_layers, shape_of_tensor, tensors
 from oomlint.dryrun.catalog.keras_training import frozen_layers, slots_of
+from oomlint.dryrun.tape_training import model_of, tape_trainings
 from oomlint.dryrun.values.arrays import ITEMSIZE, Array, Dim, Shape
-from oomlint.dryrun.values.base import Const, Sequence, Value, deref
-from oomlint.dryrun.values.program import Instance
-from oomlint.dryrun.values.training import Gradients, Layer, Model, Optimizer
+from oomlint.dryrun.values.base import Const, Sequence, Value
+from oomlint.dryrun.values.training import Layer, Model, Optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oomlint.dryrun.trace import Call, Trace
+    from oomlint.dryrun.trace import Trace
     from oomlint.syntax.place import Place
 
 # Layers that hand on every element: between a Flatten and its Dense they change nothing.
@@ -86,10 +85,10 @@ def flattened_kernels(trace: Trace) -> Iterator[Kernel]:
 
 
 def _trained(trace: Trace) -> Iterator[Trained]:
-    fitted = {id(_model(call.receiver)) for call in trace.calls(*FIT)}
-    used = {id(_model(call.receiver)) for call in trace.calls(*USE)}
+    fitted = {id(model_of(call.receiver)) for call in trace.calls(*FIT)}
+    used = {id(model_of(call.receiver)) for call in trace.calls(*USE)}
     for call in trace.calls("keras.Model.compile"):
-        model = _model(call.receiver)
+        model = model_of(call.receiver)
         if model is None or (id(model) in used and id(model) not in fitted):
             continue  # compiled for the sake of predict or evaluate
         argument = call.argument("optimizer")
@@ -100,45 +99,13 @@ def _trained(trace: Trace) -> Iterator[Trained]:
             call.place if argument is None else argument.place,
             frozenset(id(layer) for layer in tensors(frozen)),
         )
-    for call in trace.calls("tf.GradientTape.gradient"):
-        sources = call.argument("sources")
-        for source in {
-            id(item): item for item in _owners(sources.value if sources is not None else None)
-        }.values():
-            applied = _applied(trace, call)
-            optimizer = applied.receiver if applied is not None else None
-            slots = slots_of(optimizer) if isinstance(optimizer, Optimizer) else None
-            made = optimizer.made_by if isinstance(optimizer, Optimizer) else None
-            frozen_now = frozenset(id(layer) for layer in frozen_layers(source))
-            yield Trained(source, slots, made.place if made is not None else call.place, frozen_now)
-
-
-def _model(value: Value | None) -> Model | None:
-    value = None if value is None else deref(value)
-    if isinstance(value, Instance):
-        value = value.facet
-    return value if isinstance(value, Model) else None
-
-
-def _owners(value: Value | None) -> Iterator[Model]:
-    """The models whose variables a gradient is taken of."""
-    value = None if value is None else deref(value)
-    leaves = [value.any] if isinstance(value, Sequence) else [value] if value is not None else []
-    for leaf in leaves:
-        owner = _model(leaf.producer) if isinstance(leaf, Array) else None
-        if owner is not None:
-            yield owner
-
-
-def _applied(trace: Trace, gradient: Call) -> Call | None:
-    """The call that applies what a gradient call gave."""
-    for call in trace.calls("keras.Optimizer.apply_gradients", "keras.Optimizer.apply"):
-        given = call.arguments[0].value if call.arguments else None
-        for item in gradients_of(given):
-            item = deref(item)
-            if isinstance(item, Gradients) and item.made_by is gradient:
-                return call
-    return None
+    for training in tape_trainings(trace):
+        optimizer = training.applied.receiver if training.applied is not None else None
+        slots = slots_of(optimizer) if isinstance(optimizer, Optimizer) else None
+        made = optimizer.made_by if isinstance(optimizer, Optimizer) else None
+        place = made.place if made is not None else training.gradient.place
+        frozen_now = frozenset(id(layer) for layer in frozen_layers(training.model))
+        yield Trained(training.model, slots, place, frozen_now)
 
 
 def _kernel(layer: Layer) -> Kernel | None:

@@ -11,6 +11,7 @@ import libcst as cst
 from oomlint.dryrun.catalog.keras_training import slots_of
 from oomlint.dryrun.loops import code_children
 from oomlint.dryrun.sizes import human
+from oomlint.dryrun.tape_training import model_of, tape_trainings
 from oomlint.dryrun.trace import Body, Call, Context, Loop, Role, Try
 from oomlint.dryrun.values.base import Const, Opaque, Value, deref
 from oomlint.dryrun.values.program import Instance, Library
@@ -35,9 +36,14 @@ class Kept:
     slots: int
 
     @property
+    def bytes(self) -> int:
+        """In single precision."""
+        return 4 * self.parameters * (1 + self.slots)
+
+    @property
     def text(self) -> str:
-        """In bytes."""
-        return human(4 * self.parameters * (1 + self.slots))
+        """The bytes for people."""
+        return human(self.bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +63,22 @@ class Repeated:
 def repeated_models(trace: Trace) -> Iterator[Repeated]:
     """Each place once, in the order of the training calls."""
     seen: set[int] = set()
-    for call in trace.calls(*TRAINING):
-        model = deref(call.receiver) if call.receiver is not None else None
-        if not isinstance(model, Model):
-            continue
+    for call, model in _trainings(trace):
         for found in _of(trace, call, model):
-            if id(found.place.node) not in seen:
+            once = found.passes is not None and found.passes.value <= 1 and not found.passes.soft
+            if not once and id(found.place.node) not in seen:
                 seen.add(id(found.place.node))
                 yield found
+
+
+def _trainings(trace: Trace) -> list[tuple[Call, Model]]:
+    """Training calls with their models. A tape leaves a graph behind only in a tf.function."""
+    found = [(call, model_of(call.receiver)) for call in trace.calls(*TRAINING)]
+    for training in tape_trainings(trace):
+        if training.applied is not None and training.applied.context.role("tf.function"):
+            found.append((training.gradient, training.model))
+    known = [(call, model) for call, model in found if model is not None]
+    return sorted(known, key=lambda pair: pair[0].index)
 
 
 def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
@@ -84,7 +98,8 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
         again = [loop for loop in around if loop in _loops(compiled.context)]
         if again and not _eager_call(compiled) and not _guarded(compiled.context, again[0], compiled.node):
             if not _retried(call.context, again[0]) and not _optimizer_made_before(compiled, again[0]):
-                verb = "compiled" if model.context is None else "compiled again"
+                first = model.compiles[0] is compiled
+                verb = "compiled" if first else "compiled again"
                 yield _found(trace, call, model, compiled.context, compiled.place, again, verb)
     if len(created) == 1 and len(around) == 1 and model.compiled is not None and not _eager(model):
         # Built in one loop, trained in the next: all of them are alive at once.
@@ -131,12 +146,15 @@ def _loops(context: Context) -> list[Loop]:
 
 
 def _in_body(context: Context | None, loop: Loop) -> Place | None:
-    """The call in the loop's own body that leads to an event; None if the event itself stands there."""
-    site: Place | None = None
-    for frame in context.since(loop) if context is not None else ():
-        if isinstance(frame, Body) and frame.site is not None and frame.called:
-            site = frame.site
-    return None if loop.kind == "trials" else site
+    """The call in the loop's own body that leads to an event; None if the event itself stands there.
+
+    The body of a loop that a library runs is the function it was given.
+    """
+    bodies = [frame for frame in context.since(loop) if isinstance(frame, Body)] if context is not None else []
+    if loop.kind == "trials":
+        bodies = [body for body in bodies if isinstance(body.function.node, cst.FunctionDef)][:-1]
+    sites = [body.site for body in bodies if body.called and body.site is not None]
+    return sites[-1] if sites else None
 
 
 def _made(model: Model) -> Place | None:

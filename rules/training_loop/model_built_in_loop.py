@@ -83,7 +83,15 @@ RULE = Rule(
     name="model-built-in-loop",
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
-    literals=("fit", "fit_generator", "train_on_batch", "search", "cross_val_score", "cross_validate"),
+    literals=(
+        "fit",
+        "fit_generator",
+        "train_on_batch",
+        "apply_gradients",
+        "search",
+        "cross_val_score",
+        "cross_validate",
+    ),
 )
 
 FEW = 3  # passes that the text itself counts out: it grows, and ends soon
@@ -122,7 +130,7 @@ def _evidence(found: Repeated) -> Iterator[Evidence]:
         yield Evidence(f"here it is {found.verb}", found.made)
     yield Evidence("here it is trained", found.trained)
     kept = found.kept
-    if kept is not None:
+    if kept is not None and kept.bytes >= 1 << 20:  # below that, the graph is what grows
         text = f"{kept.parameters:,} weights of 4 B and {kept.slots} more for each in the optimizer: {kept.text} a pass"
         yield Evidence(text)
     if found.cleared is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from oomlint.dryrun.catalog.keras_apply import named
 from oomlint.dryrun.catalog.registry import duck, function, method
 from oomlint.dryrun.trace import Call, Loop
-from oomlint.dryrun.values.base import NONE, Const, Pending, Unknown, Value, deref
+from oomlint.dryrun.values.base import NONE, Const, Opaque, Pending, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Model
 
@@ -162,6 +162,20 @@ def fit_estimator(call: Call, run: Run) -> Value:
     if estimator.builder is not None:
         train(run, run.call(estimator.builder, [], call), call, NONE)
     return estimator
+
+
+@function("sklearn.pipeline.make_pipeline", "sklearn.pipeline.Pipeline", parameters="steps")
+def pipeline(call: Call, run: Run) -> Value:
+    """A pipeline that ends in a wrapped Keras model builds that model when it is fitted."""
+    steps = [item for argument in call.arguments for item in _steps(argument.value)]
+    return next((step for step in reversed(steps) if isinstance(step, Estimator)), Opaque(call.name, call))
+
+
+def _steps(value: Value) -> list[Value]:
+    value = deref(value)
+    if isinstance(value, Sequence) and value.items is not None:
+        return [step for item in value.items for step in _steps(item)]
+    return [value]
 
 
 @function(
