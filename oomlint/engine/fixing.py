@@ -14,7 +14,6 @@ from oomlint.engine.merging import merged
 from oomlint.engine.project import ProjectReport, Run, problem
 from oomlint.findings.applying import fix_document
 from oomlint.findings.model import Safety
-from oomlint.syntax.gates import parse_ast
 
 if TYPE_CHECKING:
     from oomlint.engine.document import Report
@@ -61,7 +60,6 @@ def _fix_one(
     ]
 
     def check(changed: Document) -> list[Diagnostic]:
-        parse_ast(changed)  # raises where a fix broke the syntax
         run.put(changed)
         again = [run.report(run.documents[name]) for name in speakers if name in run.documents]
         return [diagnostic for diagnostic in merged(again) if diagnostic.filename == filename]

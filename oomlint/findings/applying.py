@@ -14,6 +14,7 @@ from typing import Generic, Protocol, TypeVar
 from oomlint.documents.python_file import Document, DocumentError
 from oomlint.documents.text_edits import TextEdit, apply_edits
 from oomlint.findings.model import Safety
+from oomlint.findings.suppressions import CODE as UNUSED
 from oomlint.syntax.gates import SyntaxFault, check_syntax
 
 PASSES = 10
@@ -138,6 +139,7 @@ class _Fixing(Generic[F]):
         except (DocumentError, ValueError) as error:
             return str(error)
         gained = Counter(finding.code for finding in found) - Counter(finding.code for finding in base)
+        del gained[UNUSED]  # a suppression that is not needed any more does no harm
         if gained:
             new = next(finding for finding in found if finding.code in gained)
             return f"it would bring a finding: {new.code} {new.message}"

@@ -121,6 +121,16 @@ def test_a_fix_that_brings_another_finding_is_dropped() -> None:
     ]
 
 
+def test_a_suppression_that_a_fix_makes_needless_goes_with_the_next_pass() -> None:
+    def unused(document: Document) -> list[Found]:
+        text = document.text
+        start = text.find("  # noqa")
+        return [] if "1" in text or start < 0 else [Found("OOM000", (TextEdit(start, len(text) - 1, ""),))]
+
+    outcome = fixed("a = 1  # noqa: OOM2\n", rule("OOM1", "1", swap("3")), unused)
+    assert (outcome.document.text, outcome.passes) == ("a = 3\n", 2)
+
+
 def test_a_fix_that_leaves_its_finding_is_dropped_and_not_piled_up() -> None:
     outcome = fixed("f(a)\n", rule("OOM1", r"f\([^)]*", lambda m: [TextEdit(m.end(), m.end(), ", n=1")]))
     assert outcome.document.text == "f(a)\n"
