@@ -37,15 +37,19 @@ def short(strategy: Strategy) -> str:
     return strategy.type.rpartition(".")[2]
 
 
+def scope_frame(context: Context | None) -> Within | None:
+    """The innermost `with strategy.scope():` around an event."""
+    for frame in context.all(Within) if context is not None else ():
+        if isinstance(deref(frame.manager), StrategyScope):
+            return frame
+    return None
+
+
 def of_scope(context: Context | None) -> Strategy | None:
     """The strategy whose scope is entered around an event."""
-    if context is None:
-        return None
-    for frame in context.all(Within):
-        manager = deref(frame.manager)
-        if isinstance(manager, StrategyScope):
-            return manager.strategy
-    return None
+    frame = scope_frame(context)
+    scope = deref(frame.manager) if frame is not None else None
+    return scope.strategy if isinstance(scope, StrategyScope) else None
 
 
 def on_replicas(context: Context) -> Strategy | None:

@@ -104,15 +104,19 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """The second model of each strategy."""
     for strategy in (call.result for call in replicas.strategies(trace)):
         assert isinstance(strategy, Strategy)
-        models = _unrelated(trace, _models(trace, strategy))
-        if len(models) < 2 or not _each_has_an_optimizer(trace, strategy, models):
+        groups: dict[int, list[Made]] = {}
+        for made in _unrelated(trace, _models(trace, strategy)):
+            groups.setdefault(id(replicas.scope_frame(made.call.context)), []).append(made)
+        # Scopes entered one after another replace a model as often as they add one: one `with` has to make both.
+        models = next((group for group in groups.values() if len(group) > 1), [])
+        if not models or not _each_has_an_optimizer(trace, strategy, models):
             continue
         first, second = models[0], models[1]
         place, _ = replicas.site(second.call, _scope_call(trace, strategy) or second.call)
         if place.source is not trace.source:
             continue
         count = strategy.replicas.value if strategy.replicas is not None else None
-        every = f"each of the {count} GPUs" if count else "every GPU"
+        every = f"each of the {count} replicas" if count else "every replica"
         yield RULE.finding(
             place,
             f"{len(models)} models are made in the scope of one {replicas.short(strategy)}: "
