@@ -1,4 +1,4 @@
-'''A large array is float64, twice what the model computes with.
+"""A large array is float64, twice what the model computes with.
 
 ## What it does
 
@@ -43,7 +43,7 @@ Unsafe: values are rounded to float32, which Keras does anyway, but code in betw
 - <https://numpy.org/doc/stable/user/basics.types.html>
 - <https://numpy.org/neps/nep-0050-scalar-promotion.html>
 - <https://github.com/keras-team/keras/issues/5208>
-'''
+"""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=(
-        "zeros", "ones", "empty", "full", "eye", "identity", "linspace", "arange", "rand", "randn", "random", "uniform",
-        "normal", "standard_normal", "randint", "integers", "fromfile", "memmap", "reshape", "load_data",
+        "zeros", "ones", "empty", "ndarray", "full", "eye", "identity", "linspace", "arange", "rand", "randn", "random",
+        "uniform", "normal", "standard_normal", "randint", "integers", "fromfile", "memmap", "reshape", "load_data",
         "to_categorical", "flow", "divide", "multiply",
     ),
 )  # fmt: skip
@@ -80,8 +80,8 @@ RULE = Rule(
 _FLOW = "keras.preprocessing.image.ImageDataGenerator.flow"
 _ONE_HOT = "keras.utils.to_categorical"
 _TAKES_DTYPE = frozenset(
-    {"numpy.zeros", "numpy.ones", "numpy.empty", "numpy.full", "numpy.eye", "numpy.identity", "numpy.linspace",
-     "numpy.random.Generator.random", "numpy.random.Generator.standard_normal"}
+    {"numpy.zeros", "numpy.ones", "numpy.empty", "numpy.ndarray", "numpy.full", "numpy.eye", "numpy.identity",
+     "numpy.linspace", "numpy.random.Generator.random", "numpy.random.Generator.standard_normal"}
 )  # fmt: skip
 _ARITHMETIC = frozenset({"truediv", "mul", "add", "sub", "pow"})
 _CAST = '.astype("float32")'
@@ -131,7 +131,11 @@ def _reason(call: Call, settings: Settings) -> Reason | None:
     if call.name.startswith("operator."):
         return _operator(call) if call.name.rpartition(".")[2] in _ARITHMETIC else None
     if call.name == _ONE_HOT:
-        if not settings.keras_at_least(3, 0) or generation(call.spelled) == "tf_keras" or "np_utils" in call.spelled:
+        if (
+            not settings.keras_at_least(3, 0)
+            or generation(call.spelled) == "tf_keras"
+            or "np_utils" in call.spelled
+        ):
             return None  # Keras 2 makes float32
         help = f"add {_CAST}, or keep integer labels and use a sparse loss: to_categorical has no dtype in Keras 3"
         return "to_categorical of an array", _fix(_CAST, Wrap(call.place, "", _CAST)), help
@@ -142,7 +146,11 @@ def _reason(call: Call, settings: Settings) -> Reason | None:
     short = "np." + call.name[len("numpy.") :].replace("random.Generator", "random.default_rng()")
     if call.name in _TAKES_DTYPE:
         addition = 'dtype="float32"'
-        return f"{short} without a dtype", _fix(addition, AddArgument(call.place, addition)), f"pass {addition}"
+        return (
+            f"{short} without a dtype",
+            _fix(addition, AddArgument(call.place, addition)),
+            f"pass {addition}",
+        )
     help = f"add {_CAST}"
     if call.name.startswith("numpy.random."):
         help += ', or draw float32 at once: np.random.default_rng().random(shape, dtype="float32")'
@@ -176,7 +184,11 @@ def _operator(call: Call) -> Reason | None:
     other, number = (values[1], node.right) if part is node.left else (values[0], node.left)
     if array.dtype not in ("float32", "float16"):
         help = f"cast first: {_code(call, part)}{_CAST}; or leave it {array.dtype} and scale in the model (Rescaling)"
-        return f"{array.dtype} with a float", _simple(call, part, "", _CAST, "cast before the arithmetic"), help
+        return (
+            f"{array.dtype} with a float",
+            _simple(call, part, "", _CAST, "cast before the arithmetic"),
+            help,
+        )
     scalar = isinstance(other, Const) and isinstance(other.value, NumpyFloat | NumpyInt)
     if not scalar and not (isinstance(other, Array) and other.shape == ()):
         return None
@@ -207,7 +219,12 @@ def _operand(call: Call) -> Iterator[Evidence]:
         return
     for argument in call.arguments[:2]:
         value = deref(argument.value)
-        if isinstance(value, Array) and value.shape != () and value.origin is not None and value.dtype is not None:
+        if (
+            isinstance(value, Array)
+            and value.shape != ()
+            and value.origin is not None
+            and value.dtype is not None
+        ):
             yield Evidence(f"{value.dtype} from {value.origin.text}", value.origin.place)
 
 

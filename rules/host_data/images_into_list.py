@@ -1,4 +1,4 @@
-'''Pictures, sounds or volumes of a whole folder are decoded into a list and stacked.
+"""Pictures, sounds or volumes of a whole folder are decoded into a list and stacked.
 
 ## What it does
 
@@ -46,7 +46,7 @@ Shown only: a pipeline that reads from the paths replaces the loop, the list and
 - <https://keras.io/api/data_loading/image/>
 - <https://www.tensorflow.org/tutorials/load_data/images>
 - <https://github.com/keras-team/keras/issues/2953>
-'''
+"""
 
 from __future__ import annotations
 
@@ -70,7 +70,15 @@ RULE = Rule(
     name="images-into-list",
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
-    literals=("array", "asarray", "stack", "vstack", "concatenate", "convert_to_tensor", "from_tensor_slices"),
+    literals=(
+        "array",
+        "asarray",
+        "stack",
+        "vstack",
+        "concatenate",
+        "convert_to_tensor",
+        "from_tensor_slices",
+    ),
 )
 
 _STACKING = (
@@ -94,7 +102,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             if not _whole(stack, value) or not _many(value, settings) or in_test(stack):
                 continue
             place, loop = _filled(trace, value, stack)
-            if loop is not None and not _reached(stack, loop):
+            if not _reached(stack, loop):
                 continue
             if id(place.node) not in seen:
                 seen.add(id(place.node))
@@ -143,7 +151,11 @@ def _filled(trace: Trace, value: Sequence, stack: Call) -> tuple[Place, Loop | N
             return call.place, call.context.innermost(Loop)
     best: Loop | None = None
     for event in trace.iterations():
-        if event.loop.kind == "comprehension" and event.context is value.context and event.index < stack.index:
+        if (
+            event.loop.kind == "comprehension"
+            and event.context is value.context
+            and event.index < stack.index
+        ):
             best = event.loop
     if best is None:
         return stack.place, None
@@ -153,9 +165,10 @@ def _filled(trace: Trace, value: Sequence, stack: Call) -> tuple[Place, Loop | N
     return best.place, best
 
 
-def _reached(stack: Call, loop: Loop) -> bool:
+def _reached(stack: Call, loop: Loop | None) -> bool:
     """Whether the loop is over a folder's files. A helper that nobody calls may get a batch of them."""
-    tags = tags_of(deref(loop.iterable)) if loop.iterable is not None else frozenset()
+    over_what = loop.iterable if loop is not None else None
+    tags = tags_of(deref(over_what)) if over_what is not None else frozenset()
     if "few" in tags:
         return False
     return bool(PATH & tags) or all(body.called for body in stack.context.all(Body))

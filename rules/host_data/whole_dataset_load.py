@@ -1,4 +1,4 @@
-'''A data set is read into memory whole, to be trained on.
+"""A data set is read into memory whole, to be trained on.
 
 ## What it does
 
@@ -71,7 +71,7 @@ Shown only: how to read a part depends on the file.
 - <https://numpy.org/doc/stable/reference/generated/numpy.load.html>
 - <https://keras.io/api/utils/python_utils/#pydataset-class>
 - <https://github.com/keras-team/keras/issues/628>
-'''
+"""
 
 from __future__ import annotations
 
@@ -110,6 +110,7 @@ _TRAIN = (
     "keras.Model.fit_generator",
     "keras.Optimizer.apply_gradients",
 )
+MAX_CODE = 50  # of the reader's own text in a message
 _TEST_PATHS = frozenset({"tests", "testdata", "test_data", "fixtures"})
 
 
@@ -153,6 +154,7 @@ def feeds(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
             yield from ((call, array, True) for array in arrays(call.arguments[0].value))
     if not trace.calls(*_TRAIN):
         return
+    yield from _by_batch(trace)
     for call in trace.calls(*_SLICES, "keras.utils.timeseries_dataset_from_array"):
         value = deref(call.arguments[0].value) if call.arguments else None
         if isinstance(value, Sequence) and value.kind == "tuple" and value.items:
@@ -160,6 +162,24 @@ def feeds(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
                 yield from ((call, array, place == 0) for array in arrays(part))
         else:
             yield from ((call, array, True) for array in arrays(value))
+
+
+def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
+    """Arrays that a generator or `__getitem__` cuts its batches out of: the first one in each is its input."""
+    seen: set[int] = set()
+    for call in trace.calls("operator.getitem"):
+        function = call.context.function()
+        value = deref(call.receiver) if call.receiver is not None else None
+        if (
+            function is None
+            or id(function.node) in seen
+            or not isinstance(value, Array)
+            or not loads_of(value)
+        ):
+            continue
+        if in_generator(call.context):
+            seen.add(id(function.node))
+            yield call, value, True
 
 
 def arrays(value: Value | None) -> Iterator[Array | Unpickled]:
@@ -178,7 +198,9 @@ def arrays(value: Value | None) -> Iterator[Array | Unpickled]:
 
 def _sized(load: Load, settings: Settings) -> Finding | None:
     """With a size above the budget."""
-    sizes = [(array.size, array) for _, array, _ in load.fed if isinstance(array, Array) and array.size is not None]
+    sizes = [
+        (array.size, array) for _, array, _ in load.fed if isinstance(array, Array) and array.size is not None
+    ]
     if not sizes:
         return None
     size, array = max(sizes, key=lambda pair: pair[0].bytes)
@@ -233,10 +255,11 @@ def _of_tests(call: Call) -> bool:
 
 def _what(call: Call) -> str:
     match call.name.split("."):
-        case ["operator", _]:
-            return "this slice of an HDF5 data set"
+        case ["operator", _] | ["h5py", *_]:
+            text = call.source.code(call.node)
+            return text if len(text) <= MAX_CODE and "\n" not in text else "this"
         case ["numpy", "array" | "asarray" as name]:
-            return f"np.{name} of an HDF5 data set"
+            return f"np.{name}"
         case ["numpy", *rest]:
             return f"np.{'.'.join(rest)}"
         case ["pandas", name]:
@@ -245,7 +268,10 @@ def _what(call: Call) -> str:
 
 
 def _fed(feed: Call) -> Evidence:
-    return Evidence(f"trained on by {feed.name.rpartition('.')[2]}", feed.place)
+    if feed.name == "operator.getitem":
+        return Evidence("batches are cut out of it here", feed.place)
+    name = feed.name.rpartition(".")[2]
+    return Evidence("a model is trained on it here" if name == "__call__" else f"{name} gets it", feed.place)
 
 
 def _mapped(call: Call) -> Iterator[Evidence]:
@@ -260,7 +286,7 @@ def _help(call: Call) -> str:
             'keep the array in an .npy file, open it with mmap_mode="r", and read one batch at a time in a '
             "keras.utils.PyDataset or a tf.data generator"
         )
-    if call.name.startswith("operator.") or call.name in ("numpy.array", "numpy.asarray"):
+    if call.name.startswith(("operator.", "h5py.")) or call.name in ("numpy.array", "numpy.asarray"):
         return "keep the file open and slice one batch at a time, in a keras.utils.PyDataset or a tf.data generator"
     if call.name.startswith("pandas."):
         return "read it in pieces (chunksize=...), or let tf.data.experimental.make_csv_dataset read it"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.registry import function, method
-from oomlint.dryrun.values.base import NONE, Opaque, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.base import NONE, Const, Opaque, Sequence, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.program import Class, Function, Instance, Method, Partial
 
 if TYPE_CHECKING:
@@ -137,5 +137,10 @@ def pool_call(call: Call, run: Run) -> Value:
         items = inner.items if inner is not None else None
         element = items[0] if items else inner.element if inner is not None and inner.element else Unknown()
         values = list(run.iterate(element).items or [element]) if name == "starmap" else [element]
+        result = run_here(run, target, values, call, role)
+        if name == "map_async":
+            return Unknown()
+        count = inner.count if inner is not None and items is None else Const(len(items or ()))
+        return Sequence("list", element=result, count=count, tags=tags_of(result), context=run.context)
     run_here(run, target, values, call, role)
     return Unknown()

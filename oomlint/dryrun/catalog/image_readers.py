@@ -39,7 +39,8 @@ def source(call: Call, name: str) -> Array | None:
 
 def _pair(value: Value | None) -> tuple[Dim, Dim] | None:
     shape = shape_of(value)
-    return (shape[0], shape[1]) if shape is not None and len(shape) == 2 else None
+    # `target_size=(224, 224, 3)` is seen too: Keras takes the first two.
+    return (shape[0], shape[1]) if shape is not None and len(shape) in (2, 3) else None
 
 
 # --- Keras --------------------------------------------------------------------------------------------

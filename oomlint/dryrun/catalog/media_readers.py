@@ -132,5 +132,6 @@ def open_video(call: Call, run: Run) -> Value:
 @method(Video, "read", "retrieve")
 def frame(call: Call, run: Run) -> Value:
     """Whether there was a frame, and the frame."""
-    picture = media(call, (None, None, Const(3)), "uint8", "VideoCapture.read")
+    # One frame of one video is not one file of a folder: it does not carry the tag of those.
+    picture = Array("numpy", (None, None, Const(3)), "uint8", step(call, "VideoCapture.read"))
     return Sequence("tuple", items=[Unknown(type="bool"), picture])

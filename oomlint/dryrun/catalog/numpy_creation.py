@@ -43,7 +43,7 @@ def asked(call: Call, default: str | None) -> str | None:
     return dtype_of(value)
 
 
-@function("numpy.zeros", "numpy.ones", "numpy.empty", parameters="shape dtype order")
+@function("numpy.zeros", "numpy.ones", "numpy.empty", "numpy.ndarray", parameters="shape dtype order")
 def zeros(call: Call, run: Run) -> Value:
     """An array of a given shape: float64 unless the call says otherwise."""
     return made(call, shape_of(call.value("shape")), asked(call, "float64"))

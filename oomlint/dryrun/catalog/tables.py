@@ -12,12 +12,12 @@ from oomlint.dryrun.catalog.registry import attribute, function, item, method
 from oomlint.dryrun.dtypes import dtype_of
 from oomlint.dryrun.indexing import index, keys_of
 from oomlint.dryrun.shapes import dim_of, dimension_at, number, shape_of
+from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref, tags_of
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
-    from oomlint.dryrun.trace import Call
 
 
 def table(call: Call, rows: Dim = None, tags: frozenset[str] = frozenset()) -> Array:
@@ -225,6 +225,17 @@ def _whole(key: Value | None) -> bool:
 
 
 LIBRARY_ITEMS["h5py"] = stored_item
+
+
+@attribute(Array, "value")
+def old_value(value: Value, run: Run) -> Value:
+    """`data.value` of old h5py: reads all of it."""
+    assert isinstance(value, Array)
+    if value.library != "h5py" or value.origin is None or value.origin.place is None:
+        return Unknown(tags=value.tags)
+    call = run.record(Call("h5py.Dataset.value", value.origin.place, run.context, value))
+    call.result = replace(value, library="numpy", tags=value.tags | loaded(call))
+    return call.result
 
 
 @function("keras.utils.HDF5Matrix", "keras.utils.io_utils.HDF5Matrix", "tensorflow_io.IODataset.from_hdf5")
