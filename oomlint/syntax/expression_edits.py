@@ -65,16 +65,19 @@ def wrap(layout: Layout, edit: Wrap) -> list[TextEdit]:
 
 
 def _parsed(text: str) -> cst.BaseExpression | None:
-    """An expression without the parentheses that it does not need, or None where it is no expression."""
-    for code in (text.strip(), f"({text.strip()})"):  # a walrus does not parse without them
-        try:
-            parsed = cst.parse_expression(code)
-        except (cst.ParserSyntaxError, ValueError):
-            continue
-        if code != text.strip() and "\n" not in text:
-            return parsed.with_changes(lpar=parsed.lpar[1:], rpar=parsed.rpar[1:])
-        return parsed
-    return None
+    """An expression as written, or None where it is none or where its rows need something to hold them."""
+    text = text.strip()
+    try:
+        return cst.parse_expression(text)
+    except (cst.ParserSyntaxError, ValueError):
+        pass
+    if "\n" in text:
+        return None
+    try:  # a walrus, or a generator, does not parse without parentheses
+        parsed = cst.parse_expression(f"({text})")
+    except (cst.ParserSyntaxError, ValueError):
+        return None
+    return parsed.with_changes(lpar=parsed.lpar[1:], rpar=parsed.rpar[1:])
 
 
 def _stands(layout: Layout, written: cst.BaseExpression, node: cst.CSTNode) -> bool:

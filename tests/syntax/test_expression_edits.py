@@ -63,6 +63,20 @@ REPLACED = [
 ]
 
 
+# An expression of several rows needs something that holds the rows together.
+REPLACED += [
+    ("y = x\n", "x", "a +\n b", "y = (a +\n b)\n"),
+    ("y = f(x)\n", "x", "a +\n b", "y = f(a +\n b)\n"),
+    ("y = f(x)\r\n", "x", "a +\n b", "y = f(a +\r\n b)\r\n"),
+    ("y = [x, c]\n", "x", "a\n or b", "y = [a\n or b, c]\n"),
+    ("y = 2 * x\n", "x", "a\n + b", "y = 2 * (a\n + b)\n"),
+    ("y = f(2 * x)\n", "x", "a\n + b", "y = f(2 * (a\n + b))\n"),
+    ("y = x\n", "x", "f(\n    a)", "y = f(\n    a)\n"),
+    ("y = x.shape\n", "x", "(a\n + b)", "y = (a\n + b).shape\n"),
+    ("return_ = x, c\n", "x", "a\n + b", "return_ = (a\n + b), c\n"),
+]
+
+
 @pytest.mark.parametrize(("before", "old", "new", "after"), REPLACED)
 def test_replace(before: str, old: str, new: str, after: str) -> None:
     assert edited(before, lambda code: Replace(code.at(old), new)) == after
