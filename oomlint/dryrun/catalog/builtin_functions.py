@@ -277,6 +277,8 @@ def convert(call: Call, run: Run) -> Value:
             return computed(_TYPES[name](value.value), value)
         except (TypeError, ValueError, OverflowError):
             return Unknown(type=name)
+    if name == "bool" and isinstance(value, Sequence) and value.items is not None:
+        return Const(bool(value.items))
     if name == "str" and isinstance(getattr(value, "text", None), str):
         return computed(value.text)  # type: ignore[attr-defined]
     return Unknown(type=name, tags=without_loads(tags_of(value)))

@@ -98,7 +98,10 @@ def cartesian(call: Call, run: Run) -> Value:
 def repeated(call: Call, run: Run) -> Value:
     """One value again and again."""
     value = call.value("object") or Unknown()
-    return Sequence("generator", element=value, count=dim_of(call.value("times")))
+    times = dim_of(call.value("times"))
+    if times is not None and 0 <= times.value <= MAX_PRODUCT:
+        return Sequence("generator", items=[value] * times.value)
+    return Sequence("generator", element=value, count=times)
 
 
 @function("itertools.count")

@@ -67,5 +67,5 @@ def _plain(value: Value) -> Any:
         return float(value.value) if isinstance(value.value, NumpyFloat) else value.value
     if isinstance(value, Sequence) and value.items is not None and len(value.items) < 1_000:
         items = [_plain(deref(item)) for item in value.items]
-        return ... if ... in items else items
+        return ... if ... in items else tuple(items) if value.kind == "tuple" else items
     return ...
