@@ -164,3 +164,28 @@ body.trainable = True
     frozen = model.attributes["_frozen"].items  # type: ignore[attr-defined]
     assert [layer.type for layer in frozen] == ["keras.layers.Dense"]
     assert plain(frozen[0].output) == (None, 3)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "keras.layers.Convolution2D(64, 3, 3, border_mode='same')",
+        "keras.layers.Convolution2D(64, 5, 5)",
+        "keras.layers.Conv2D(64, 3, subsample=(2, 2))",
+    ],
+)
+def test_keras_1_means_something_else(layer: str) -> None:
+    model = dry(f"model = keras.Sequential([keras.Input((30, 30, 3)), {layer}])\n")
+    assert model.parameters is None
+    assert model.output_shape is None or None in plain(model.output_shape)[1:]
+
+
+def test_channels_first_by_default() -> None:
+    text = """
+keras.backend.set_image_data_format("channels_first")
+model = keras.Sequential([keras.Input((3, 20, 24)), keras.layers.Conv2D(8, 5), keras.layers.MaxPooling2D()])
+"""
+    model = dry(text)
+    assert plain(model.output_shape) == (None, 8, 8, 10)
+    assert model.parameters is not None
+    assert model.parameters.value == 5 * 5 * 3 * 8 + 8

@@ -34,6 +34,9 @@ class Node(Value):
     call: Call | None = None
     either: tuple[Value, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<node of {getattr(self.layer, 'type', type(self.layer).__name__)}>"
+
     def joined(self, other: Node) -> Node:
         """Either of two applications."""
         return Node(either=(self, other))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.keras_apply import WRAPPERS, apply_layer, inputs_of, named
+from oomlint.dryrun.catalog.keras_apply import POLICY, WRAPPERS, apply_layer, inputs_of, named
 from oomlint.dryrun.catalog.keras_dims import Config
 from oomlint.dryrun.catalog.keras_graph import Node, symbolic, tensors, trained_weights
 from oomlint.dryrun.catalog.keras_kinds import KINDS
@@ -34,6 +34,8 @@ for _kind in KINDS.values():
     if _kind.name not in WRAPPED and _kind.signature:
         signature(f"keras.layers.{_kind.name}", " ".join(_kind.signature))
 
+DATA_FORMAT = (POLICY, "data_format")  # the key in the state
+
 # The functional forms of merging layers.
 FUNCTIONAL = {
     "add": "Add",
@@ -60,8 +62,44 @@ def make_layer(call: Call, run: Run) -> Value:
     if not name[:1].isupper():
         return Unknown()
     config = named(call, call.signature)
+    if is_keras_1(call, config):
+        return Layer(call.name, call, {"**": Unknown()})
+    order = run.state.get(DATA_FORMAT)
+    if order is not None and "data_format" in call.signature:
+        config.setdefault("data_format", order)
     inner = config.get("layer") if name in WRAPPERS else None
     return Layer(call.name, call, config, inner=inner)
+
+
+# Parameters that Keras 2 renamed. `Convolution2D(64, 3, 3)` has its rows and columns where the strides are now.
+OLD = frozenset(
+    """output_dim nb_filter nb_row nb_col filter_length border_mode subsample subsample_length dim_ordering init
+    W_regularizer b_regularizer activity_l2 inner_init forget_bias_init nb_epoch pool_length atrous_rate""".split()
+)
+
+
+def is_keras_1(call: Call, config: dict[str, Value]) -> bool:
+    """Whether a layer is written for Keras 1: what its arguments mean is not worked out."""
+    name = call.name.rpartition(".")[2]
+    if name != "Embedding" and not OLD.isdisjoint(config):
+        return True
+    positional = sum(argument.name is None for argument in call.arguments)
+    return "Convolution" in call.spelled.rpartition(".")[2] and positional > 2
+
+
+@function(
+    "keras.backend.set_image_data_format",
+    "keras.config.set_image_data_format",
+    "keras.backend.set_image_dim_ordering",
+    parameters="data_format",
+)
+def set_image_data_format(call: Call, run: Run) -> Value:
+    """Where the channels stand by default from here on."""
+    value = call.value("data_format")
+    old = {"th": "channels_first", "tf": "channels_last"}
+    given = value.value if isinstance(value, Const) else None
+    run.state.set(DATA_FORMAT, Const(old.get(given, given)) if isinstance(given, str) else Unknown())
+    return NONE
 
 
 @function("keras.Layer")
