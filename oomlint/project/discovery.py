@@ -71,7 +71,7 @@ def is_excluded(path: Path, root: Path, patterns: Iterable[str]) -> bool:
     """Whether a pattern covers the path: its name, or, for patterns with a slash, where it lies in the project."""
     relative = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
     for pattern in patterns:
-        bare = pattern.removeprefix("./").rstrip("/")
+        bare = pattern.removeprefix("./").removeprefix("**/").rstrip("/")
         if "/" not in bare:
             if fnmatch(path.name, bare):
                 return True

@@ -18,10 +18,19 @@ if TYPE_CHECKING:
 
 CALLABLE = (Function, Method, Partial, Class, Instance)
 # Pools by what they start. A pool of threads shares the process, its memory and its GPU context.
-PROCESS_POOLS = ("multiprocessing.Pool", "multiprocessing.pool.Pool", "concurrent.futures.ProcessPoolExecutor",
-                 "concurrent.futures.process.ProcessPoolExecutor", "multiprocessing.dummy.Process")  # fmt: skip
-THREAD_POOLS = ("multiprocessing.pool.ThreadPool", "multiprocessing.dummy.Pool", "concurrent.futures.ThreadPoolExecutor",
-                "concurrent.futures.thread.ThreadPoolExecutor")  # fmt: skip
+PROCESS_POOLS = (
+    "multiprocessing.Pool",
+    "multiprocessing.pool.Pool",
+    "concurrent.futures.ProcessPoolExecutor",
+    "concurrent.futures.process.ProcessPoolExecutor",
+    "multiprocessing.dummy.Process",
+)
+THREAD_POOLS = (
+    "multiprocessing.pool.ThreadPool",
+    "multiprocessing.dummy.Pool",
+    "concurrent.futures.ThreadPoolExecutor",
+    "concurrent.futures.thread.ThreadPoolExecutor",
+)
 
 
 def run_here(run: Run, target: Value, values: list[Value], call: Call, role: str | None) -> Value:
