@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from oomlint.dryrun.trace import Body, Branch, Call, Context, Try, Within
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Value, deref
@@ -210,7 +212,7 @@ def handed_over(trace: Trace) -> set[int]:
     """Functions (by id) that the script hands to somebody who calls them (`app.run(main)`, `Process(target=train)`)."""
     found: set[int] = set()
     for call in trace.all_calls():
-        if uncalled(call.context) is None:
+        if uncalled(call.context) is None and not isinstance(call.node, cst.Decorator):
             for argument in call.arguments:
                 value = deref(argument.value)
                 inner = value.function if isinstance(value, Method) else value
