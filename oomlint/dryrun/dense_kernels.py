@@ -141,9 +141,13 @@ def _flattened(value: Value) -> tuple[Shape, Place | None] | None:
     for _ in range(32):
         shape = shape_of_tensor(value)
         node = value.producer if isinstance(value, Array) else None
-        if shape is None or len(shape) != 2 or not isinstance(node, Node):
+        if shape is None or not isinstance(node, Node):
             return None
         layer = node.layer
+        if isinstance(layer, Layer) and layer.type.endswith(".TimeDistributed"):
+            return _flattened_steps(layer, node)
+        if len(shape) != 2:
+            return None
         if isinstance(layer, Model):
             ends = tensors(layer.outputs)
             if len(ends) != 1 or ends[0] is value:
@@ -164,6 +168,16 @@ def _flattened(value: Value) -> tuple[Shape, Place | None] | None:
             return None
         value = node.inputs[0]
     return None
+
+
+def _flattened_steps(layer: Layer, node: Node) -> tuple[Shape, Place | None] | None:
+    """The same on every step of a sequence: `TimeDistributed(Flatten())`."""
+    inner = layer.inner
+    before = shape_of_tensor(node.inputs[0]) if node.inputs else None
+    if not isinstance(inner, Layer) or not inner.type.endswith(".Flatten"):
+        return None
+    made = layer.made_by.place if layer.made_by is not None else None
+    return (before[2:], made) if before is not None and len(before) > 3 else None
 
 
 def _source(node: Node) -> tuple[Shape, Place] | None:

@@ -128,7 +128,8 @@ def _time_distributed(run: Run, layer: Layer, inputs: list[Value], arguments: Co
     shape = shape_of_tensor(inputs[0]) if inputs else None
     if shape is None or len(shape) < 3:
         return Built()
-    step = symbolic((shape[0], *shape[2:]), None, Node(), site)
+    whole = inputs[0].producer if isinstance(inputs[0], Array) else None
+    step = symbolic((shape[0], *shape[2:]), None, whole or Node(), site)
     inner = build(run, layer.inner, [step], arguments, site)
     note(run, layer.inner, [step], inner, site)
     output = None if inner.output is None else (shape[0], shape[1], *inner.output[1:])
