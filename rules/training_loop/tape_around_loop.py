@@ -70,7 +70,7 @@ import libcst as cst
 from oomlint.rules.training_loop.batches import FORWARD, fed_to_losses, over_batches
 from oomlint.rules.training_loop.updates import updates
 
-from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Within
+from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Try, Within
 from oomlint.dryrun.values.base import Const, Unknown, deref
 from oomlint.dryrun.values.training import Gradients, Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -131,6 +131,8 @@ def _second_gradient(tapes: list[Tape]) -> Finding | None:
             continue  # entered elsewhere, maybe once per round
         around = {id(frame) for frame in tape.context.frames()}
         for position, call in enumerate(tape.gradients):
+            if any(isinstance(frame, Try) and id(frame) not in around for frame in call.context.frames()):
+                continue  # shown on purpose
             first = next((one for one in tape.gradients[:position] if _always(one, call)), None)
             if first is not None and first.node is not call.node:
                 edit: tuple[Edit, ...] = (AddArgument(tape.made_by.place, "persistent=True"),)

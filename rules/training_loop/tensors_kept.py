@@ -60,10 +60,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.loops import target_names
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Body, Call, Context, Loop, Within
 from oomlint.dryrun.values.arrays import Array, shape_text
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.training import Gradients, Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import Replace
@@ -87,6 +89,8 @@ LITTLE = 64 << 20  # bytes that no GPU misses
 SMALL = 1024  # bytes of a tensor that weighs no more than the object around it
 # Calls that give eager tensors worth keeping an eye on: models, losses, metrics. Data set elements are not theirs.
 COMPUTES = ("keras.Model.", "keras.Layer.", "keras.losses.", "keras.metrics.")
+# Methods that run before what fills a list; others that set it to an empty one start it again.
+BEGINNINGS = frozenset(["__init__", "build", "setup", "on_train_begin", "on_test_begin", "on_predict_begin"])
 AVERAGES = frozenset("mean average median plot nanmean sum min max".split())
 
 
@@ -152,7 +156,9 @@ def _assigned(call: Call) -> cst.BaseExpression | None:
 def _computed(trace: Trace, value: Value, depth: int) -> bool:
     """Whether a value is an eager tensor that a model, loss, metric or gradient gave, directly or by arithmetic."""
     value = deref(value)
-    if isinstance(value, Gradients):
+    if isinstance(value, Gradients) or (
+        isinstance(value, Array) and value.library == "variable" and depth > 0
+    ):
         return True
     maker = trace.maker(value)
     if maker is None or depth > 8:
@@ -197,7 +203,7 @@ def _rounds(kept: Kept) -> tuple[Loop | None, int | None] | None:
             outside = outside[index:]  # loops inside the tape make tensors that its gradient needs
             break
     loops = [frame for frame in outside if isinstance(frame, Loop) and id(frame) not in before]
-    if loops:
+    if loops and not _is_one_per_thing(kept, loops[0]):
         times: int | None = 1
         for loop in loops:
             trip = loop.trip.value if loop.trip is not None else None
@@ -215,6 +221,19 @@ def _rounds(kept: Kept) -> tuple[Loop | None, int | None] | None:
         if hook and "keras.callbacks.Callback" in function.owner.library_bases():
             return None, None
     return None
+
+
+def _is_one_per_thing(kept: Kept, loop: Loop) -> bool:
+    """Whether the loop goes over models, metrics or named things, of which there are a few, and not over data."""
+    node = loop.place.node
+    names = target_names(node.target) if isinstance(node, cst.For) else []
+    if kept.call.name == "operator.setitem":
+        counted = kept.call.arguments[1].value
+        key = deref(counted)
+        kind = type(key.value).__name__ if isinstance(key, Const) else getattr(key, "type", None)
+        return kind != "int" and not isinstance(deref(loop.iterable or Unknown()), Dataset)
+    made = kept.expression
+    return isinstance(made, cst.Call) and any(uses(cst.Arg(made.func), name) for name in names)
 
 
 def _block(kept: Kept) -> cst.CSTNode:
@@ -242,7 +261,6 @@ def _is_reset(kept: Kept) -> bool:
     """Whether the container is emptied, or replaced by a new one, in a loop or a hook."""
     if kept.name is None:
         return False
-    replaced = 0
     for use in uses(_block(kept), kept.name):
         match use.around:
             case [cst.Attribute(attr=cst.Name(value="clear" | "pop" | "popleft" | "popitem" | "remove")), *_]:
@@ -250,10 +268,16 @@ def _is_reset(kept: Kept) -> bool:
             case [cst.Subscript(), cst.Del(), *_] | [cst.Del(), *_]:
                 return True
             case [cst.AssignTarget(), *_]:
-                replaced += 1
                 if any(isinstance(node, cst.For | cst.While) for node in use.around):
                     return True
-    return replaced > 1 and kept.name.startswith("self.")
+                method = next((node for node in use.around if isinstance(node, cst.FunctionDef)), None)
+                if (
+                    kept.name.startswith("self.")
+                    and method is not None
+                    and method.name.value not in BEGINNINGS
+                ):
+                    return True
+    return False
 
 
 def _finding(trace: Trace, kept: Kept, scalar: bool, rounds: tuple[Loop | None, int | None]) -> Finding:
