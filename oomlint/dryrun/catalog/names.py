@@ -123,7 +123,8 @@ def rooted(spelled: str) -> str:
     for spelling, root in _ROOTS:
         if spelled == spelling or spelled.startswith(spelling + "."):
             rest = spelled[len(spelling) :]
-            nested = root == "tf" and rest.startswith((".compat.", ".keras"))  # tensorflow.compat.v2.compat.v1.Session
+            # tensorflow.compat.v2.compat.v1.Session; what is left after plain "tensorflow" is never a root again.
+            nested = spelling != "tensorflow" and root == "tf" and rest.startswith((".compat.", ".keras"))
             return rooted("tensorflow" + rest) if nested else root + rest
     return spelled
 
