@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from oomlint.findings.registry import RegisteredRule
     from oomlint.syntax.source import Source
 
-# Trees kept for importers to come. A tree takes about 3 KB a line, so this is 300 MB of thousand-line modules.
-_TREES = 100
+# Characters of text whose trees are kept for importers to come. A tree takes about thirty times its text
+# (1 KB a line, measured over sixty example scripts), so this is some 300 MB.
+_KEPT = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Run:
         self._selected: dict[int, tuple[RegisteredRule, ...]] = {}
         self._resolvers: dict[Path, ProjectModules] = {}
         self._trees: OrderedDict[str, Source] = OrderedDict()
+        self._kept = 0
         self._modules: dict[str, Document | None] = {}  # imported, and not among the documents
 
     def add_files(self, paths: Iterable[Path]) -> None:
@@ -99,8 +101,13 @@ class Run:
             self.documents[document.filename] = document
         else:
             self.documents.pop(document.filename, None)
-        self._trees.pop(document.filename, None)
+        self._forget(document.filename)
         self._modules.pop(document.filename, None)
+
+    def _forget(self, filename: str) -> None:
+        tree = self._trees.pop(filename, None)
+        if tree is not None:
+            self._kept -= len(tree.document.text)
 
     def check(self) -> ProjectReport:
         """Check every document."""
@@ -134,9 +141,12 @@ class Run:
 
         held = self._trees.get(document.filename)
         if held is None or held.document is not document:
+            self._forget(document.filename)
             held = self._trees[document.filename] = parse(document)
-            while len(self._trees) > _TREES:
-                self._trees.popitem(last=False)
+            self._kept += len(document.text)
+            while self._kept > _KEPT and len(self._trees) > 1:
+                _, oldest = self._trees.popitem(last=False)
+                self._kept -= len(oldest.document.text)
         self._trees.move_to_end(document.filename)
         return held
 

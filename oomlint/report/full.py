@@ -24,7 +24,9 @@ def _block(diagnostic: Diagnostic, here: Path, style: Style) -> Iterator[str]:
         yield f"  - {note.text}{style.faint(where)}"
     if diagnostic.help:
         yield f"  {style.good('help')}: {diagnostic.help}"
-    if diagnostic.fix is not None and not (diagnostic.fix.message and diagnostic.fix.message in diagnostic.help):
+    if diagnostic.fix is not None and not (
+        diagnostic.fix.message and diagnostic.fix.message in diagnostic.help
+    ):
         yield f"  {style.good('fix')}: {diagnostic.fix.message} ({_how(diagnostic)})"
 
 

@@ -189,3 +189,17 @@ model = keras.Sequential([keras.Input((3, 20, 24)), keras.layers.Conv2D(8, 5), k
     assert plain(model.output_shape) == (None, 8, 8, 10)
     assert model.parameters is not None
     assert model.parameters.value == 5 * 5 * 3 * 8 + 8
+
+
+def test_a_layer_that_is_perhaps_added() -> None:
+    text = """
+import sys
+model = keras.Sequential([keras.Input((30, 30, 3)), keras.layers.Conv2D(4, 3)])
+if len(sys.argv) > 1:
+    model.add({layer})
+model.add(keras.layers.Flatten())
+"""
+    kept = dry(text.format(layer="keras.layers.BatchNormalization()"))
+    assert plain(kept.output_shape) == (None, 28 * 28 * 4)
+    assert kept.parameters is None
+    assert dry(text.format(layer="keras.layers.MaxPooling2D()")).output_shape is None
