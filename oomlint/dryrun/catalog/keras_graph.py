@@ -160,7 +160,8 @@ def inner_layers(value: Value) -> Iterator[Layer]:
         seen.add(id(current))
         if isinstance(current, Model):
             stack.extend(reversed(current.layers or []))
-            stack.extend(reversed(tensors(current.attributes.get("_head"))))
+            for name in ("_head", "_either", "_parts"):
+                stack.extend(reversed(tensors(current.attributes.get(name))))
         elif isinstance(current, Layer):
             yield current
             if current.inner is not None:

@@ -20,7 +20,7 @@ from oomlint.dryrun.catalog.keras_graph import (
 from oomlint.dryrun.catalog.keras_inputs import input_tensor
 from oomlint.dryrun.catalog.registry import facet, function, method
 from oomlint.dryrun.shapes import shape_of
-from oomlint.dryrun.trace import Loop
+from oomlint.dryrun.trace import Branch, Loop
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Value, deref
 from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Layer, Model
@@ -133,8 +133,14 @@ def add(call: Call, run: Run) -> Value:
     repeated = any(loop not in made and not loop.unrolled for loop in call.context.all(Loop))
     if layer is None or repeated:
         forget(model)  # as many layers as the loop has rounds
-    else:
-        add_layer(run, model, layer, call)
+        return NONE
+    before = model.output_shape
+    add_layer(run, model, layer, call)
+    if any(isinstance(frame, Branch) and frame not in made for frame in call.context.frames()):
+        # Perhaps it is not added: without harm to the shapes behind it if it leaves them as they are.
+        model.parameters = None
+        if model.outputs is None or model.output_shape != before:
+            forget(model)
     return NONE
 
 

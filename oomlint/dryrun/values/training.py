@@ -64,6 +64,7 @@ class Model(Value):
             output_shape=self.output_shape if self.output_shape == other.output_shape else None,
             compiled=self.compiled or other.compiled,
             compiles=self.compiles or other.compiles,
+            attributes={"_either": Sequence("list", items=[self, other])},
             context=self.context or other.context,
         )
 
