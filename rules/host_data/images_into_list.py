@@ -88,6 +88,14 @@ _STACKING = (
     "keras.Model.fit",
 )  # fmt: skip
 
+_POOLS = (
+    "thread-pool.map",
+    "thread-pool.imap",
+    "thread-pool.starmap",
+    "process-pool.map",
+    "process-pool.starmap",
+)
+
 # Where the number of files is not known, a decoded file this small would have to come a million times.
 TINY = 4096
 # Where the size of one is not known, this many are taken to be a data set.
@@ -102,7 +110,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             if not _whole(stack, value) or not _many(value, settings) or in_test(stack):
                 continue
             place, loop = _filled(trace, value, stack)
-            if not _reached(stack, loop):
+            if place is None or not _reached(stack, loop) or _emptied(trace, value, loop, stack):
                 continue
             if id(place.node) not in seen:
                 seen.add(id(place.node))
@@ -144,11 +152,20 @@ def _many(value: Sequence, settings: Settings) -> bool:
     return over(size.times(value.count, "decoded files"), settings.budget.host) is not None
 
 
-def _filled(trace: Trace, value: Sequence, stack: Call) -> tuple[Place, Loop | None]:
-    """Where the list is filled, and the loop that does it: an append, a comprehension, a `map`."""
+def _appends(trace: Trace, value: Sequence) -> Iterator[Call]:
+    """Calls that put decoded files into the list."""
     for call in trace.calls("builtins.list.append", "builtins.list.insert", "builtins.list.extend"):
         if call.receiver is value and call.arguments and tags_of(deref(call.arguments[-1].value)) >= DECODED:
-            return call.place, call.context.innermost(Loop)
+            yield call
+
+
+def _filled(trace: Trace, value: Sequence, stack: Call) -> tuple[Place | None, Loop | None]:
+    """Where the list is filled, and the loop that does it: an append, a comprehension, a `map`."""
+    for call in _appends(trace, value):
+        return call.place, call.context.innermost(Loop)
+    for call in trace.calls(*_POOLS):
+        if call.result is value:
+            return call.place, None
     best: Loop | None = None
     for event in trace.iterations():
         if (
@@ -158,11 +175,21 @@ def _filled(trace: Trace, value: Sequence, stack: Call) -> tuple[Place, Loop | N
         ):
             best = event.loop
     if best is None:
-        return stack.place, None
+        return None, None
     match best.place.node:
         case cst.ListComp(elt=decoded) | cst.GeneratorExp(elt=decoded):
             return Place(best.place.source, decoded), best
     return best.place, best
+
+
+def _emptied(trace: Trace, value: Sequence, loop: Loop | None, stack: Call) -> bool:
+    """Whether the loop that fills the list also stacks it, or begins it anew: then it holds a batch."""
+    if loop is None:
+        return False
+    if loop in stack.context.loops():
+        return True
+    names = {call.path for call in _appends(trace, value)} - {None}
+    return any(assign.path in names and loop in assign.context.loops() for assign in trace.assigns())
 
 
 def _reached(stack: Call, loop: Loop | None) -> bool:

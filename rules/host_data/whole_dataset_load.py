@@ -10,7 +10,7 @@ Where the script says how large it is (a `reshape`, a count), it is a warning ab
 and an error above all of it, and nothing below. Where the size is not known it is a note.
 
 Silent: files read one at a time in a loop, in a generator or in `__getitem__`; labels; a stated
-handful of rows; single columns of a table; Keras' own data sets; tests.
+handful of rows; single columns of a table; files fetched from a URL; Keras' own data sets; tests.
 
 ## Why is this bad?
 
@@ -86,7 +86,7 @@ from oomlint.dryrun.catalog.numpy_loading import Unpickled
 from oomlint.dryrun.shapes import dimension_at
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref, tags_of
 from oomlint.dryrun.values.training import Tape
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -129,7 +129,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     for feed, value, inputs in feeds(trace):
         for index in sorted(loads_of(value)):
             call = calls.get(index)
-            if call is not None and not in_test(call) and not in_test(feed) and not _of_tests(call):
+            if call is not None and not in_test(call) and not in_test(feed) and not _small_by_place(call):
                 loads.setdefault(id(call.node), Load(call)).fed.append((feed, value, inputs))
     for load in loads.values():
         found = _sized(load, settings) or _unsized(load)
@@ -247,10 +247,16 @@ def _open(array: Array | Unpickled) -> bool:
     return rows is None or rows.value > FEW_ROWS
 
 
-def _of_tests(call: Call) -> bool:
-    """Whether the file lies among a test's own."""
+def _small_by_place(call: Call) -> bool:
+    """Whether the file lies among a test's own, or every run fetches it over the network."""
+    if call.arguments and "fetched" in tags_of(deref(call.arguments[0].value)):
+        return True
     first = call.arguments[0].const() if call.arguments else None
-    return isinstance(first, str) and bool(_TEST_PATHS & set(first.replace("\\", "/").split("/")[:-1]))
+    if not isinstance(first, str):
+        return False
+    if first.startswith(("http://", "https://")):
+        return True
+    return bool(_TEST_PATHS & set(first.replace("\\", "/").split("/")[:-1]))
 
 
 def _what(call: Call) -> str:

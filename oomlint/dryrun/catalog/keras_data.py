@@ -84,6 +84,12 @@ for _name in TABLES:
     _split(_name)
 
 
+@function("keras.utils.get_file", "pooch.retrieve", parameters="fname origin")
+def get_file(call: Call, run: Run) -> Value:
+    """A file fetched from a URL: a teaching set more often than not (the tag `fetched`)."""
+    return Unknown(type="str", tags=frozenset({"fetched"}))
+
+
 @function("keras.utils.to_categorical", parameters="y num_classes dtype")
 def to_categorical(call: Call, run: Run) -> Value:
     """One-hot rows: float64 for an array in Keras 3, float32 in Keras 2 and for a tensor."""
