@@ -52,6 +52,7 @@ from collections.abc import Iterator
 import libcst as cst
 from oomlint.rules.host_data.amounts import against, dimensions, form
 
+from oomlint.dryrun.catalog.array_operators import WORDS
 from oomlint.dryrun.catalog.array_values import NumpyFloat, NumpyInt
 from oomlint.dryrun.catalog.names import generation
 from oomlint.dryrun.shapes import known
@@ -89,7 +90,10 @@ _CAST = '.astype("float32")'
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per expression that makes a large array float64."""
-    cast = {id(call.statement.node) for call in trace.calls("array.astype") if call.statement is not None}
+    cast: dict[int, int] = {}  # statements that cast what they compute, and when
+    for call in trace.calls("array.astype"):
+        if call.statement is not None:
+            cast[id(call.statement.node)] = call.index
     worst: dict[int, tuple[Severity, Finding]] = {}  # by place: a helper may be called for several arrays
     for call in trace.all_calls():
         found = _finding(call, trace, settings, cast)
@@ -98,7 +102,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     yield from (found for _, found in worst.values())
 
 
-def _finding(call: Call, trace: Trace, settings: Settings, cast: set[int]) -> Finding | None:
+def _finding(call: Call, trace: Trace, settings: Settings, cast: dict[int, int]) -> Finding | None:
     if call.name == _FLOW:
         return _copied(call, settings)
     result = deref(call.result)
@@ -106,7 +110,9 @@ def _finding(call: Call, trace: Trace, settings: Settings, cast: set[int]) -> Fi
         return None
     size = result.size
     severity = over(size, settings.budget.host) if size is not None else None
-    if size is None or severity is None or (call.statement is not None and id(call.statement.node) in cast):
+    if size is None or severity is None:
+        return None
+    if call.statement is not None and cast.get(id(call.statement.node), -1) > call.index:
         return None
     reason = _reason(call, settings)
     if reason is None or _only_scikit_learn(trace, result):
@@ -128,6 +134,8 @@ Reason = tuple[str, Fix | None, str]
 
 def _reason(call: Call, settings: Settings) -> Reason | None:
     """Why the result is float64, without being asked to, and what makes it float32."""
+    if call.name == "operator.getitem":
+        return _identity_rows(call)
     if call.name.startswith("operator."):
         return _operator(call) if call.name.rpartition(".")[2] in _ARITHMETIC else None
     if call.name == _ONE_HOT:
@@ -157,6 +165,22 @@ def _reason(call: Call, settings: Settings) -> Reason | None:
     return short, _fix(_CAST, Wrap(call.place, "", _CAST)), help
 
 
+def _identity_rows(call: Call) -> Reason | None:
+    """`np.eye(classes)[labels]`: one-hot rows cut out of a small float64 matrix."""
+    table = deref(call.receiver) if call.receiver is not None else None
+    made = table.origin if isinstance(table, Array) else None
+    if made is None or made.place is None or made.text not in ("np.eye", "np.identity"):
+        return None
+    node = made.place.node
+    if not isinstance(node, cst.Call) or any(
+        arg.keyword and arg.keyword.value == "dtype" for arg in node.args
+    ):
+        return None
+    addition = 'dtype="float32"'
+    help = f"pass {addition} to {made.text}, or keep integer labels and use a sparse loss"
+    return f"a row of {made.text} per label", _fix(addition, AddArgument(made.place, addition)), help
+
+
 def _fix(text: str, edit: AddArgument | Wrap) -> Fix:
     return Fix(f"make it float32: {text}", Safety.UNSAFE, (edit,))
 
@@ -171,7 +195,7 @@ def _double(value: Value) -> bool:
 
 def _operator(call: Call) -> Reason | None:
     """Integers or float32 computed with something that makes them float64."""
-    node = call.node
+    node, word = call.node, WORDS.get(call.name.rpartition(".")[2], "result")
     if not isinstance(node, cst.BinaryOperation):
         return None  # `x /= 255.0` on integers raises, and on floats keeps the dtype
     values = [deref(argument.value) for argument in call.arguments[:2]]
@@ -184,17 +208,14 @@ def _operator(call: Call) -> Reason | None:
     other, number = (values[1], node.right) if part is node.left else (values[0], node.left)
     if array.dtype not in ("float32", "float16"):
         help = f"cast first: {_code(call, part)}{_CAST}; or leave it {array.dtype} and scale in the model (Rescaling)"
-        return (
-            f"{array.dtype} with a float",
-            _simple(call, part, "", _CAST, "cast before the arithmetic"),
-            help,
-        )
+        fix = _simple(call, part, "", _CAST, "cast before the arithmetic")
+        return f"the {word} of {array.dtype}", fix, help
     scalar = isinstance(other, Const) and isinstance(other.value, NumpyFloat | NumpyInt)
     if not scalar and not (isinstance(other, Array) and other.shape == ()):
         return None
     help = "NumPy 2 takes the NumPy scalar for float64; a Python float leaves float32 alone: float(...)"
     fix = _simple(call, number, "float(", ")", "make it a Python float")
-    return f"{array.dtype} with a NumPy float64 scalar", fix, help
+    return f"the {word} of {array.dtype} and a NumPy float64 scalar", fix, help
 
 
 def _wide(value: Value) -> bool:
@@ -215,7 +236,7 @@ def _code(call: Call, node: cst.CSTNode) -> str:
 
 def _operand(call: Call) -> Iterator[Evidence]:
     """What was there before the arithmetic."""
-    if not call.name.startswith("operator."):
+    if not call.name.startswith("operator.") or call.name == "operator.getitem":
         return
     for argument in call.arguments[:2]:
         value = deref(argument.value)

@@ -261,7 +261,7 @@ def _small_by_place(call: Call) -> bool:
 
 def _what(call: Call) -> str:
     match call.name.split("."):
-        case ["operator", _] | ["h5py", *_]:
+        case ["operator" | "h5py" | "array", *_]:
             text = call.source.code(call.node)
             return text if len(text) <= MAX_CODE and "\n" not in text else "this"
         case ["numpy", "array" | "asarray" as name]:
@@ -292,8 +292,11 @@ def _help(call: Call) -> str:
             'keep the array in an .npy file, open it with mmap_mode="r", and read one batch at a time in a '
             "keras.utils.PyDataset or a tf.data generator"
         )
-    if call.name.startswith(("operator.", "h5py.")) or call.name in ("numpy.array", "numpy.asarray"):
-        return "keep the file open and slice one batch at a time, in a keras.utils.PyDataset or a tf.data generator"
+    if call.name.startswith(("operator.", "h5py.", "array.")) or call.name in (
+        "numpy.array",
+        "numpy.asarray",
+    ):
+        return "leave it on the disk and slice one batch at a time, in a keras.utils.PyDataset or a tf.data generator"
     if call.name.startswith("pandas."):
         return "read it in pieces (chunksize=...), or let tf.data.experimental.make_csv_dataset read it"
     return "write the arrays to .npy files or TFRecords once, and read them batch by batch"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.array_operators import matmul
-from oomlint.dryrun.catalog.array_values import as_array, figures, step, without_loads
+from oomlint.dryrun.catalog.array_values import as_array, figures, read_whole, step, without_loads
 from oomlint.dryrun.catalog.registry import method
 from oomlint.dryrun.dtypes import divided, dtype_of, promote, summed
 from oomlint.dryrun.shapes import (
@@ -53,9 +53,16 @@ def astype(call: Call, run: Run) -> Value:
     """Another dtype."""
     array = receiver(call)
     dtype = dtype_of(call.value("dtype"))
-    if dtype == array.dtype and dtype is not None:
+    if dtype == array.dtype and dtype is not None and array.library != "memmap":
         return array
-    return replace(array, dtype=dtype, origin=step(call, "astype"))
+    return replace(_in_memory(call, array), dtype=dtype, origin=step(call, "astype"))
+
+
+def _in_memory(call: Call, array: Array) -> Array:
+    """A mapped array once all of it is copied."""
+    if array.library != "memmap":
+        return array
+    return replace(array, library="numpy", tags=array.tags | read_whole(call, array))
 
 
 @method(Array, "reshape", parameters="shape")
@@ -143,6 +150,8 @@ def same(call: Call, run: Run) -> Value:
         return replace(array, dtype=dtype_of(call.arguments[0].value), shape=None)
     if name == "sort":
         return Const(None)
+    if name == "copy":
+        return _in_memory(call, array)
     if name == "numpy":
         return replace(array, library="numpy", producer=None)
     return array

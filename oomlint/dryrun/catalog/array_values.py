@@ -66,6 +66,12 @@ def loaded(call: Call) -> frozenset[str]:
     return frozenset({f"{LOADED}{call.index}"})
 
 
+def read_whole(call: Call, array: Array) -> frozenset[str]:
+    """The tag of an array that is read whole only now: a stored or mapped one that nothing was cut out of."""
+    whole = array.library in ("h5py", "memmap") and PART not in array.tags
+    return loaded(call) if whole else frozenset()
+
+
 def loads_of(value: Value) -> set[int]:
     """The indices of the events that read what this value holds."""
     return {int(tag[len(LOADED) :]) for tag in tags_of(value) if tag.startswith(LOADED)}

@@ -13,8 +13,8 @@ from oomlint.dryrun.catalog.array_values import (
     NumpyFloat32,
     NumpyInt,
     as_array,
-    loaded,
     made,
+    read_whole,
     step,
 )
 from oomlint.dryrun.catalog.registry import constant, function
@@ -131,14 +131,12 @@ def linspace(call: Call, run: Run) -> Value:
     parameters="object dtype",
 )
 def array(call: Call, run: Run) -> Value:
-    """An array of a list, or of another array. An HDF5 data set is read whole."""
+    """An array of a list, or of another array. A stored or mapped one is read."""
     value = call.value("object") or call.value("a")
     result = as_array(value)
     if result is None:
         return made(call, None, asked(call, None), tags_of(value) if value is not None else frozenset())
-    tags = result.tags
-    if isinstance(value, Array) and value.library == "h5py":
-        tags = tags | loaded(call)
+    tags = result.tags | (read_whole(call, value) if isinstance(value, Array) else frozenset())
     dtype = asked(call, result.dtype)
     kept = isinstance(value, Array) and dtype == result.dtype and result.origin is not None
     return replace(result, dtype=dtype, origin=result.origin if kept else step(call), tags=tags)
