@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oomlint.documents.lines import Location
@@ -93,19 +94,25 @@ def _run(
 ) -> tuple[list[tuple[RegisteredRule, Finding]], list[tuple[str, Exception]]]:
     """One dry run, every rule over its trace. A rule that fails loses its own findings only."""
     from oomlint.dryrun import dry_run
+    from oomlint.syntax.recursion import with_room
 
     try:
-        trace: Trace = dry_run(source, resolver)
+        trace: Trace = with_room(lambda: dry_run(source, resolver))
     except Exception as error:
         return [], [("the dry run", error)]
     findings: list[tuple[RegisteredRule, Finding]] = []
     broken: list[tuple[str, Exception]] = []
     for entry in rules:
         try:
-            findings += [(entry, finding) for finding in entry.check(trace, settings)]
+            found = with_room(partial(_findings, entry, trace, settings))
+            findings += [(entry, finding) for finding in found]
         except Exception as error:
             broken.append((f"rule {entry.code}", error))
     return findings, broken
+
+
+def _findings(entry: RegisteredRule, trace: Trace, settings: Settings) -> list[Finding]:
+    return list(entry.check(trace, settings))
 
 
 def _internal_error(document: Document, who: str, error: Exception) -> Diagnostic:

@@ -13,7 +13,7 @@ from oomlint.findings.diagnostic import Diagnostic, EvidenceNote, LocatedEdit, P
 from oomlint.findings.model import Evidence, Finding, Fix
 from oomlint.findings.registry import RegisteredRule
 from oomlint.findings.suppressions import Suppressions
-from oomlint.syntax.positions import Positions
+from oomlint.syntax.positions import PositionError, Positions
 from oomlint.syntax.resolve import EditError, resolve
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class _Map:
             for evidence in finding.evidence:
                 if evidence.place is not None:
                     nodes[evidence.place.source].append(evidence.place.node)
-        self._positions = {source: Positions(source, wanted) for source, wanted in nodes.items()}
+        self._positions = {source: _positions(source, wanted) for source, wanted in nodes.items()}
 
     def span(self, place: Place) -> tuple[Location, Location]:
         positions = self._positions[place.source]
@@ -52,6 +52,13 @@ class _Map:
             return EvidenceNote(evidence.text)
         start, _ = self.span(evidence.place)
         return EvidenceNote(evidence.text, evidence.place.source.document.filename, start)
+
+
+def _positions(source: Source, nodes: Iterable[cst.CSTNode]) -> Positions:
+    try:
+        return Positions(source, nodes)
+    except PositionError:  # each finding of the file is said to have no place then
+        return Positions(source, ())
 
 
 def locate(

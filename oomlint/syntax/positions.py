@@ -7,7 +7,6 @@ at which token they start and end, and adds the token lengths up at the end.
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_right
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -19,11 +18,9 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 from oomlint.documents.lines import Location
+from oomlint.syntax.recursion import with_room
 from oomlint.syntax.source import Source
 
-# Generating code takes about three frames for each level of an expression. Real files go
-# down 2,000 levels; `ast.parse` refuses about 3,000, so that nothing deeper gets here.
-_DEEP = 20_000
 _DROPPED = frozenset(" \t\f\r\n\\")
 _UNWATCHED = nullcontext()
 
@@ -203,17 +200,14 @@ class _Alignment:
 
 
 def _generate(module: cst.Module, nodes: Iterable[cst.CSTNode]) -> _Recorder:
-    recorder = _Recorder(module, nodes)
-    try:
-        module._codegen(recorder)
-    except RecursionError:
+    nodes = list(nodes)
+
+    def generate() -> _Recorder:
         recorder = _Recorder(module, nodes)
-        limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(limit, _DEEP))
-        try:
-            module._codegen(recorder)
-        except RecursionError:
-            raise PositionError("an expression is nested too deeply") from None
-        finally:
-            sys.setrecursionlimit(limit)
-    return recorder
+        module._codegen(recorder)
+        return recorder
+
+    try:
+        return with_room(generate)
+    except RecursionError:
+        raise PositionError("an expression is nested too deeply") from None

@@ -67,7 +67,12 @@ def test_spans_fit_the_text_whatever_blanks_libcst_drops(
     nodes = [
         node for node in walk(source.module) if isinstance(node, (cst.Name, cst.SimpleString, cst.Integer))
     ]
-    positions = Positions(source, nodes)
+    try:
+        positions = Positions(source, nodes)
+    except PositionError:
+        # LibCST takes a row behind a lone backslash into the block above, where Python does not.
+        assert "\n\\" in text or "\r\\" in text
+        return
     for node in nodes:
         assert isinstance(node, (cst.Name, cst.SimpleString, cst.Integer))
         start, end = positions.span(node)
