@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -161,8 +162,9 @@ def _write(text: str, arguments: argparse.Namespace, *, aside: bool = False) -> 
 
 
 def _complain(lines: tuple[str, ...]) -> None:
+    here = f"{Path.cwd()}{os.sep}"
     for line in lines:
-        print(f"oomlint: {line}", file=sys.stderr)
+        print(f"oomlint: {line.removeprefix(here)}", file=sys.stderr)
 
 
 def _fails(report: ProjectReport, found: Configurations) -> bool:
