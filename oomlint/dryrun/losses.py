@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.trace import Loop
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.training import Division, Loss
 
@@ -168,22 +167,25 @@ def _sum(reading: _Reading, call: Call, left: Value, right: Value, depth: int) -
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Const):
             # `total = 0.0` before a loop and `total += loss` in it: as many terms as the loop has rounds.
-            running = one.value == 0 and any(loop.kind != "comprehension" for loop in call.context.loops())
-            if running and any(isinstance(frame, Loop) for frame in call.context.frames()):
+            if one.value == 0 and any(loop.kind != "comprehension" for loop in call.context.loops()):
                 reading.terms = None
             _read(reading, other, depth + 1)
             return
-    if reading.terms is not None:
-        reading.terms += 1
     sides = []
     for operand in (left, right):
         side = _Reading(reading.trace, seen=reading.seen)
         _read(side, operand, depth + 1)
         sides.append(side)
-        reading.terms = (
-            None if reading.terms is None or side.terms is None else reading.terms + side.terms - 1
-        )
+    weighted = [side for side in sides if side.factors]
+    for side in sides:
+        if len(weighted) == 1 and side is weighted[0]:
+            continue  # a penalty beside the loss (`loss + 1e-4 * l2`) is no second loss
+        reading.terms = None if reading.terms is None or side.terms is None else reading.terms + side.terms
         reading.reduction = reading.reduction or side.reduction
+    if reading.terms is not None:
+        reading.terms -= 1  # the sum itself was counted as one
+    if len(weighted) == 1:
+        return
     # A division of one term weighs it (`ce + kl / 10`); only one that all terms have divides the loss.
     shared = {id(item.by) for item in sides[0].divisions} & {id(item.by) for item in sides[1].divisions}
     reading.divisions.extend(item for side in sides for item in side.divisions if id(item.by) in shared)

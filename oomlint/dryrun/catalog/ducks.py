@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.registry import duck, iterated
+from oomlint.dryrun.trace import Try
 from oomlint.dryrun.values.base import Opaque, Pending, Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.program import Library
@@ -81,7 +82,15 @@ def model_by_fit(pending: Pending, run: Run) -> Value | None:
         return None
     names = {argument.name for argument in pending.call.arguments}
     fed = any(isinstance(deref(argument.value), Dataset) for argument in pending.call.arguments[:1])
-    return Model() if fed or names & FIT_ONLY else None
+    return Model() if fed or names & FIT_ONLY or _guarded_by_tensorflow(run) else None
+
+
+def _guarded_by_tensorflow(run: Run) -> bool:
+    """Whether a handler around catches one of TensorFlow's errors: what is tried there is TensorFlow's."""
+    types = (
+        deref(kind) for frame in run.context.all(Try) for facts in frame.handlers for kind in facts.types
+    )
+    return any(isinstance(kind, Library) and kind.name.startswith("tf.errors.") for kind in types)
 
 
 @duck

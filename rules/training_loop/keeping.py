@@ -1,0 +1,196 @@
+"""Values put into containers: what is kept, by which loop, and whether the container starts again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun.loops import target_names
+from oomlint.dryrun.trace import Body, Call, Context, Loop, Within
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.data import Dataset
+from oomlint.dryrun.values.training import Gradients, Tape
+from oomlint.syntax.uses import uses
+
+if TYPE_CHECKING:
+    from oomlint.dryrun import Trace
+
+FEW = 10  # as many tensors are not a collection yet
+# Calls that give eager tensors worth keeping an eye on: models, losses, metrics. Data set elements are not theirs.
+COMPUTES = ("keras.Model.", "keras.Layer.", "keras.losses.", "keras.metrics.")
+# Methods that run before what fills a list; others that set it to an empty one start it again.
+BEGINNINGS = frozenset(["__init__", "build", "setup", "on_train_begin", "on_test_begin", "on_predict_begin"])
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A value put into a container: the event, the value's expression, the container and its name."""
+
+    call: Call
+    value: Value
+    expression: cst.BaseExpression
+    container: Sequence | Mapping
+    name: str | None
+
+
+def puts(trace: Trace) -> Iterator[Kept]:
+    """Values that calls and item assignments put into lists and dictionaries."""
+    for call in trace.calls(
+        "builtins.list.append", "builtins.list.add", "builtins.list.insert", "operator.setitem"
+    ):
+        container = deref(call.receiver) if call.receiver is not None else None
+        if not isinstance(container, Sequence | Mapping) or not call.arguments:
+            continue
+        last = call.arguments[-1]
+        value = deref(last.value)
+        if call.name == "operator.setitem":
+            key = deref(call.arguments[1].value)
+            expression = _assigned(call)
+            if expression is None or (isinstance(key, Const) and not key.soft):
+                continue  # the same entry in every round
+        elif last.arg is not None:
+            expression = last.arg.value
+        else:
+            continue
+        yield Kept(call, value, expression, container, call.path)
+
+
+def _assigned(call: Call) -> cst.BaseExpression | None:
+    """The right side of the statement that writes an item."""
+    statement = call.statement.node if call.statement is not None else None
+    match statement:
+        case cst.SimpleStatementLine(body=[cst.Assign(targets=[_], value=value)]):
+            return value
+    return None
+
+
+def is_computed(trace: Trace, value: Value, depth: int) -> bool:
+    """Whether a value is an eager tensor that a model, loss, metric or gradient gave, directly or by arithmetic."""
+    value = deref(value)
+    if isinstance(value, Gradients) or (
+        isinstance(value, Array) and value.library == "variable" and depth > 0
+    ):
+        return True
+    maker = trace.maker(value)
+    if maker is None or depth > 8:
+        return False
+    tensor = isinstance(value, Array) and value.library == "tensor"
+    if not tensor and not (isinstance(value, Unknown) and maker.name.startswith(("tf.", "keras.ops."))):
+        return False
+    if maker.name.startswith(COMPUTES):
+        return True
+    operands = [argument.value for argument in maker.arguments]
+    if maker.receiver is not None:
+        operands.append(maker.receiver)
+    return any(is_computed(trace, operand, depth + 1) for operand in operands)
+
+
+def is_scalar(kept: Kept, targets: set[int]) -> bool:
+    """Whether a value has no dimensions; a loss of unknown shape that a tape differentiates is taken for one."""
+    if isinstance(kept.value, Array) and kept.value.shape is not None:
+        return kept.value.shape == ()
+    return id(kept.value) in targets
+
+
+def rounds_of(kept: Kept) -> tuple[Loop | None, int | None] | None:
+    """The loop (None in a callback) that fills a container, and how often where that is known; None if nothing does."""
+    context = kept.call.context
+    function = context.function()
+    if context.role("tf.function") is not None or any(
+        body.function.name == "call" for body in context.all(Body)
+    ):
+        return None  # a list in a graph lives while the graph is traced
+    made: Context | None = kept.container.context
+    if made is None:
+        return None
+    before = {id(frame) for frame in made.frames()}
+    for frame in made.frames():
+        if isinstance(frame, Loop):
+            return None  # a new container in every round
+        if isinstance(frame, Body):
+            break
+    outside = list(context.frames())
+    for index, frame in enumerate(outside):
+        if isinstance(frame, Within) and isinstance(deref(frame.manager), Tape):
+            outside = outside[index:]  # loops inside the tape make tensors that its gradient needs
+            break
+    loops = [frame for frame in outside if isinstance(frame, Loop) and id(frame) not in before]
+    if loops and not _is_one_per_thing(kept, loops[0]):
+        times: int | None = 1
+        for loop in loops:
+            trip = loop.trip.value if loop.trip is not None else None
+            times = times * trip if times is not None and isinstance(trip, int) else None
+        return None if times is not None and times <= FEW else (loops[0], times)
+    if (
+        function is not None
+        and function.owner is not None
+        and kept.name is not None
+        and kept.name.startswith("self.")
+    ):
+        hook = function.name.startswith(
+            ("on_epoch", "on_batch", "on_train_batch", "on_test_batch", "on_predict_batch")
+        )
+        if hook and "keras.callbacks.Callback" in function.owner.library_bases():
+            return None, None
+    return None
+
+
+def _is_one_per_thing(kept: Kept, loop: Loop) -> bool:
+    """Whether the loop goes over models, metrics or named things, of which there are a few, and not over data."""
+    node = loop.place.node
+    names = target_names(node.target) if isinstance(node, cst.For) else []
+    if kept.call.name == "operator.setitem":
+        counted = kept.call.arguments[1].value
+        key = deref(counted)
+        kind = type(key.value).__name__ if isinstance(key, Const) else getattr(key, "type", None)
+        return kind != "int" and not isinstance(deref(loop.iterable or Unknown()), Dataset)
+    made = kept.expression
+    return isinstance(made, cst.Call) and any(uses(cst.Arg(made.func), name) for name in names)
+
+
+def block_of(kept: Kept) -> cst.CSTNode:
+    """The code that can see the container's name."""
+    function = kept.call.context.function()
+    if (
+        kept.name is not None
+        and kept.name.startswith("self.")
+        and function is not None
+        and function.owner is not None
+    ):
+        return function.owner.node
+    made: Context | None = kept.container.context
+    outer = made.function() if made is not None else None
+    return outer.node if outer is not None else kept.call.source.module
+
+
+def is_bounded(trace: Trace, kept: Kept) -> bool:
+    """Whether the container drops its oldest elements: `deque(maxlen=...)`."""
+    maker = trace.maker(kept.container)
+    return maker is not None and maker.name == "collections.deque" and maker.argument("maxlen") is not None
+
+
+def is_reset(kept: Kept) -> bool:
+    """Whether the container is emptied, or replaced by a new one, in a loop or a hook."""
+    if kept.name is None:
+        return False
+    for use in uses(block_of(kept), kept.name):
+        match use.around:
+            case [cst.Attribute(attr=cst.Name(value="clear" | "pop" | "popleft" | "popitem" | "remove")), *_]:
+                return True
+            case [cst.Subscript(), cst.Del(), *_] | [cst.Del(), *_]:
+                return True
+            case [cst.AssignTarget(), *_]:
+                if any(isinstance(node, cst.For | cst.While) for node in use.around):
+                    return True
+                method = next((node for node in use.around if isinstance(node, cst.FunctionDef)), None)
+                if (
+                    kept.name.startswith("self.")
+                    and method is not None
+                    and method.name.value not in BEGINNINGS
+                ):
+                    return True
+    return False
