@@ -129,6 +129,7 @@ def _is_exact(index: Value) -> bool:
 def set_item(run: Run, owner: Value, index: Value, value: Value, node: cst.CSTNode) -> None:
     """`owner[index] = value`."""
     owner, index = deref(owner), deref(index)
+    value = without_owner(value, owner)
     match owner:
         case Mapping():
             if isinstance(index, Const) and not index.soft:
@@ -172,6 +173,21 @@ def delete_item(owner: Value) -> None:
         owner.complete = False
 
 
+def without_owner(value: Value, owner: Value) -> Value:
+    """The value, or unknown if it holds the container that it is put into: a walk over that would not end."""
+    stack, seen = [value], 0
+    while stack and seen < 256:
+        current, seen = deref(stack.pop()), seen + 1
+        if current is owner:
+            return Unknown()
+        match current:
+            case Sequence(items=items, element=element):
+                stack.extend(items[:64] if items else [element] if element is not None else [])
+            case Mapping(entries=entries, other=other):
+                stack.extend([*entries.values(), *([other] if other is not None else [])])
+    return value
+
+
 def extend(run: Run, target: Sequence, other: Value) -> None:
     """`target += other` on a list."""
     inner = run.iterate(other)
@@ -181,6 +197,7 @@ def extend(run: Run, target: Sequence, other: Value) -> None:
 
 def append(run: Run, target: Sequence, item: Value, times: Const | None = Const(1)) -> None:  # noqa: B008 - immutable
     """`target.append(item)`: exact outside loops, else `item` stands for what every round appends."""
+    item = without_owner(item, target)
     loops = _rounds_since(run, target)
     if loops == [] and times == Const(1) and target.items is not None and len(target.items) < 4096:
         target.items.append(item)

@@ -151,7 +151,8 @@ def _sets_up(call: Call) -> bool:
     if not isinstance(call.result, Unknown) or call.name.startswith(("tf.", "keras.", "torch.", "jax.")):
         return False
     words = ((call.path if call.name == "unresolved" else None) or call.name).rpartition(".")[2].lower()
-    return "growth" in words or ("gpu" in words and any(verb in words for verb in VERBS))
+    named = "gpu" in words or "device" in words
+    return "growth" in words or (named and any(verb in words for verb in VERBS))
 
 
 def _shared(trace: Trace, training: list[Call]) -> tuple[str, Place] | None:
