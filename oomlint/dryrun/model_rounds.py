@@ -10,7 +10,6 @@ import libcst as cst
 
 from oomlint.dryrun.catalog.keras_training import slots_of
 from oomlint.dryrun.loops import code_children
-from oomlint.dryrun.sizes import human
 from oomlint.dryrun.tape_training import model_of, tape_trainings
 from oomlint.dryrun.trace import Body, Call, Context, Loop, Role, Try
 from oomlint.dryrun.values.base import Const, Opaque, Value, deref
@@ -39,11 +38,6 @@ class Kept:
     def bytes(self) -> int:
         """In single precision."""
         return 4 * self.parameters * (1 + self.slots)
-
-    @property
-    def text(self) -> str:
-        """The bytes for people."""
-        return human(self.bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +144,9 @@ def _in_body(context: Context | None, loop: Loop) -> Place | None:
 
     The body of a loop that a library runs is the function it was given.
     """
-    bodies = [frame for frame in context.since(loop) if isinstance(frame, Body)] if context is not None else []
+    bodies = (
+        [frame for frame in context.since(loop) if isinstance(frame, Body)] if context is not None else []
+    )
     if loop.kind == "trials":
         bodies = [body for body in bodies if isinstance(body.function.node, cst.FunctionDef)][:-1]
     sites = [body.site for body in bodies if body.called and body.site is not None]

@@ -69,6 +69,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.model_rounds import Repeated, repeated_models
+from oomlint.dryrun.sizes import human
 from oomlint.findings.model import Evidence, Rule, Safety, Severity
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         few = passes is not None and passes.value <= FEW and not passes.soft
         yield RULE.finding(
             found.place,
-            f"a model is {found.verb} and trained on {_passes(found)}; what each pass leaves behind stays",
+            f"a model is {found.verb} and trained on {_passes(found)}: each leaves its graph, weights and "
+            "optimizer state behind",
             evidence=_evidence(found),
             help=HELP,
             severity=Severity.NOTE if few else Severity.WARNING,
@@ -131,7 +133,8 @@ def _evidence(found: Repeated) -> Iterator[Evidence]:
     yield Evidence("here it is trained", found.trained)
     kept = found.kept
     if kept is not None and kept.bytes >= 1 << 20:  # below that, the graph is what grows
-        text = f"{kept.parameters:,} weights of 4 B and {kept.slots} more for each in the optimizer: {kept.text} a pass"
-        yield Evidence(text)
+        after = "" if found.passes is None else f", {human(kept.bytes * found.passes.value)} after the last"
+        weights = f"{kept.parameters:,} weights of 4 B and {kept.slots} more for each in the optimizer"
+        yield Evidence(f"{weights}: {human(kept.bytes)} a pass{after}")
     if found.cleared is not None:
         yield Evidence("clear_session() does not free what fit has traced", found.cleared)
