@@ -20,6 +20,7 @@ LAZY = frozenset({"h5py", "memmap", "pil"})
 TENSORS = frozenset({"tensor", "variable", "keras"})
 
 LOADED = "loaded:"
+GROWN = "grown:"
 SPLIT = "split"  # one of the parts of a data set that is divided for training and testing
 PART = "part"  # some rows of an array: no longer the whole, however many they are
 DECODED = frozenset({"decoded"})  # a picture, sound or volume that was read from a file
@@ -79,7 +80,17 @@ def loads_of(value: Value) -> set[int]:
 
 def without_loads(tags: frozenset[str]) -> frozenset[str]:
     """The tags of a small part of what was loaded."""
-    return frozenset(tag for tag in tags if not tag.startswith(LOADED) and tag != SPLIT)
+    return frozenset(tag for tag in tags if not tag.startswith((LOADED, GROWN)) and tag != SPLIT)
+
+
+def grown(call: Call) -> frozenset[str]:
+    """The tag of an array that this call made larger in a loop; rules find the call by it."""
+    return frozenset({f"{GROWN}{call.index}"}) if call.targets and call.context.loops() else frozenset()
+
+
+def grown_by(value: Value) -> set[int]:
+    """The indices of the events that made this value larger, round by round."""
+    return {int(tag[len(GROWN) :]) for tag in tags_of(value) if tag.startswith(GROWN)}
 
 
 def figures(tags: frozenset[str]) -> frozenset[str]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.array_methods import repeat, swap
-from oomlint.dryrun.catalog.array_values import MAX_ITEMS, PART, as_array, made, step, tags_of_all
+from oomlint.dryrun.catalog.array_values import MAX_ITEMS, PART, as_array, grown, made, step, tags_of_all
 from oomlint.dryrun.catalog.numpy_functions import first, nothing
 from oomlint.dryrun.catalog.registry import function
 from oomlint.dryrun.dtypes import dtype_of, promote
@@ -68,7 +68,7 @@ class Parts:
         asked = call.argument("dtype")
         if asked is not None:
             dtype = dtype_of(asked.value)
-        return made(call, shape, dtype, self.tags)
+        return made(call, shape, dtype, self.tags | grown(call))
 
     def shapes(self, least: int = 0) -> list[Shape | None]:
         """Their shapes; with `least` dimensions where NumPy puts new ones in front."""
@@ -155,7 +155,7 @@ def append(call: Call, run: Run) -> Value:
     left, right = as_array(call.value("arr")), as_array(call.value("values"))
     if left is None or right is None:
         return nothing(call)
-    tags = left.tags | right.tags
+    tags = left.tags | right.tags | grown(call)
     dtype = promote(left.dtype, right.dtype)
     if call.argument("axis") is None:
         return made(call, (add_dims([total(left.shape), total(right.shape)]),), dtype, tags)

@@ -1,0 +1,220 @@
+"""An array is made one piece larger in every round of a loop.
+
+## What it does
+
+Reports `x = np.append(x, new)`, and the same with `np.concatenate`, `np.vstack` and `np.hstack`, in a loop, where the
+pieces are data (read from a file, or trained on in the end). Where the sizes are known it speaks only above a
+quarter of the host's memory.
+
+Silent for rolling windows (`x[1:]`, or cut back in the loop), lists of figures such as losses, batches in a
+generator, and a few rounds that the script states.
+
+## Why is this bad?
+
+Each round copies everything so far into a new array: the time grows with the square of the rounds, and at every
+moment two copies lie in memory. What fits once does not fit twice, and the heap is left in pieces.
+
+## Example
+
+```python
+import glob
+
+import numpy as np
+from tensorflow import keras
+
+x = np.empty((0, 128))
+for path in glob.glob("parts/*.npy"):
+    part = np.load(path)
+    x = np.concatenate((x, part))
+```
+
+## Use instead
+
+```python
+import glob
+
+import numpy as np
+from tensorflow import keras
+
+parts = []
+for path in glob.glob("parts/*.npy"):
+    parts.append(np.load(path))
+x = np.concatenate(parts)
+```
+
+## Fix safety
+
+Unsafe: the array is whole only after the loop. It is offered where the loop's body uses it nowhere else.
+
+## References
+
+- <https://numpy.org/doc/stable/reference/generated/numpy.append.html>
+- <https://github.com/ermongroup/Wifi_Activity_Recognition/issues/7>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+from oomlint.rules.host_data.amounts import in_generator, in_test
+from oomlint.rules.host_data.whole_dataset_load import feeds
+
+from oomlint.dryrun.catalog.array_values import DECODED, grown_by, loads_of
+from oomlint.dryrun.shapes import number
+from oomlint.dryrun.trace import Call, Loop, Trace
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Const, Sequence, Value, deref, tags_of
+from oomlint.findings.evidence import over
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.project.settings import Settings
+from oomlint.syntax.edits import InsertAfter, InsertBefore, Replace
+from oomlint.syntax.uses import uses
+
+RULE = Rule(
+    code="OOM203",
+    name="array-grown-in-loop",
+    severity=Severity.WARNING,
+    fix=Safety.UNSAFE,
+    literals=("append", "concatenate", "vstack", "hstack", "row_stack"),
+)
+
+_GROWING = ("numpy.append", "numpy.concatenate", "numpy.vstack", "numpy.hstack", "numpy.row_stack")
+FEW_ROUNDS = 16
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """One finding per call that makes its own operand larger."""
+    trained: set[int] = set()
+    for _, array, _ in feeds(trace):
+        trained |= grown_by(array)
+    seen: set[int] = set()
+    for call in trace.calls(*_GROWING):
+        loop = call.context.innermost(Loop)
+        if loop is None or loop.unrolled or loop.kind == "comprehension" or id(call.node) in seen:
+            continue
+        pieces = _pieces(call)
+        if pieces is None or in_generator(call.context) or in_test(call):
+            continue
+        if _renewed(trace, call, loop) or not _matters(
+            call, pieces[1], loop, call.index in trained, settings
+        ):
+            continue
+        seen.add(id(call.node))
+        yield _finding(call, pieces[0], loop)
+
+
+def _pieces(call: Call) -> tuple[cst.BaseExpression, Value] | None:
+    """What is put after the array that the result is bound to: its expression and its value."""
+    if len(call.targets) != 1 or not call.arguments:
+        return None
+    if call.name == "numpy.append":
+        more = call.argument("values")
+        if more is None or call.arguments[0].path != call.targets[0]:
+            return None
+        return (
+            (more.place.node, deref(more.value)) if isinstance(more.place.node, cst.BaseExpression) else None
+        )
+    first = call.arguments[0]
+    node, value = first.place.node, deref(first.value)
+    if (
+        not isinstance(node, cst.Tuple | cst.List)
+        or len(node.elements) != 2
+        or not isinstance(value, Sequence)
+    ):
+        return None
+    if value.items is None or len(value.items) != 2:
+        return None
+    own = [bool(uses(cst.Expr(element.value), call.targets[0])) for element in node.elements]
+    plain = isinstance(node.elements[0].value, cst.Name | cst.Attribute)
+    return (node.elements[1].value, deref(value.items[1])) if own == [True, False] and plain else None
+
+
+def _renewed(trace: Trace, call: Call, loop: Loop) -> bool:
+    """Whether the loop cuts the array back, or begins it anew in every round."""
+    for assign in trace.assigns():
+        if (
+            assign.path != call.targets[0]
+            or loop not in assign.context.loops()
+            or assign.value is call.result
+        ):
+            continue
+        cut = trace.maker(assign.value)
+        own = cut is not None and cut.name == "operator.getitem" and cut.path == call.targets[0]
+        if own or (assign.context.innermost(Loop) is loop and list(assign.context.since(loop)) == []):
+            return True
+    return False
+
+
+def _matters(call: Call, piece: Value, loop: Loop, trained: bool, settings: Settings) -> bool:
+    """Whether what grows is data, and may grow large."""
+    rounds = number(loop.trip)
+    if rounds is not None:
+        size = piece.size if isinstance(piece, Array) else None
+        if size is not None and loop.trip is not None:
+            held = size.times(loop.trip, "rounds").times(Const(2), "copies")
+            return over(held, settings.budget.host) is not None
+        if rounds <= FEW_ROUNDS:
+            return False
+    if isinstance(piece, Array) and piece.shape == ():
+        return False
+    return trained or bool(loads_of(piece)) or tags_of(piece) >= DECODED
+
+
+def _finding(call: Call, piece: cst.BaseExpression, loop: Loop) -> Finding:
+    name = f"np.{call.name.rpartition('.')[2]}"
+    rounds = f"{loop.trip.value:,} rounds" if loop.trip is not None else "every round"
+    return RULE.finding(
+        call.place,
+        f"{name} copies all of {call.targets[0]} in {rounds} of the loop, and holds two copies while it does",
+        evidence=[Evidence("the loop", loop.place)],
+        help="append the pieces to a list, and concatenate them once after the loop",
+        fix=_fix(call, piece, loop),
+    )
+
+
+def _fix(call: Call, piece: cst.BaseExpression, loop: Loop) -> Fix | None:
+    """A list beside the array, joined once; only where the body uses the array nowhere else."""
+    name, statement = call.targets[0], call.statement
+    node = loop.place.node
+    if (
+        "." in name
+        or statement is None
+        or not isinstance(node, cst.For | cst.While)
+        or node.orelse is not None
+    ):
+        return None
+    if len(uses(node, name)) != 2 or not isinstance(statement.node, cst.SimpleStatementLine):
+        return None
+    joined = _joined(call, name)
+    assigned = statement.node.body[0]
+    parts = f"{name}_parts"
+    if joined is None or not isinstance(assigned, cst.Assign) or uses(call.source.module, parts):
+        return None
+    return Fix(
+        "collect the pieces in a list and join them once",
+        Safety.UNSAFE,
+        (
+            InsertBefore(loop.place, (f"{parts} = [{name}]",)),
+            Replace(call.source.place(assigned), f"{parts}.append({call.source.code(piece)})"),
+            InsertAfter(loop.place, (f"{name} = {joined.format(parts)}",)),
+        ),
+    )
+
+
+def _joined(call: Call, name: str) -> str | None:
+    """The one call that joins the list afterwards, as the script spells NumPy."""
+    node = call.node
+    if not isinstance(node, cst.Call):
+        return None
+    function, rest = (
+        call.source.code(node.func),
+        [call.source.code(arg).strip().rstrip(",") for arg in node.args[1:]],
+    )
+    if call.name == "numpy.append":
+        axis = call.argument("axis")
+        if axis is None or not isinstance(node.func, cst.Attribute):
+            return None  # without an axis it flattens
+        function = f"{call.source.code(node.func.value)}.concatenate"
+        rest = [f"axis={call.source.code(axis.place.node)}"]
+    return f"{function}({', '.join(['{}', *rest])})"
