@@ -9,7 +9,7 @@ import libcst as cst
 
 from oomlint.dryrun.pipelines import between, uses_of
 from oomlint.dryrun.trace import Assign, Call
-from oomlint.syntax.blocks import imports_of
+from oomlint.syntax.blocks import imports_of, in_one_block
 from oomlint.syntax.method_chains import Stage, before
 from oomlint.syntax.uses import names_in
 
@@ -22,6 +22,9 @@ def moved_before(trace: Trace, moving: Call, over: Sequence[Call]) -> tuple[Edit
     """The edits that put a stage in front of the stages directly before it; none where that may change more."""
     if any(stage.place.source is not trace.source for stage in (*over, moving)):
         return ()
+    statements = [call.statement.node for call in (*over, moving) if call.statement is not None]
+    if not in_one_block(trace.source.module, statements):
+        return ()  # `if training: ds = ds.shuffle(n)` must stay under its test
     if _seen_between(trace, moving, over) or _rebound_between(trace, moving, over[0]):
         return ()
     stages = [Stage(stage.place, stage.statement) for stage in over]

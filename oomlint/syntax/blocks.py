@@ -40,6 +40,18 @@ def block_of(node: cst.Module | cst.FunctionDef) -> Sequence[cst.CSTNode]:
     return body if all(isinstance(part, cst.BaseStatement) for part in body) else ()
 
 
+def in_one_block(root: cst.Module, statements: Sequence[cst.CSTNode]) -> bool:
+    """Whether all these statements stand in one block, so that each runs whenever the others do."""
+    wanted = {id(statement) for statement in statements}
+    for node in nodes(root):
+        body = getattr(node, "body", None)
+        if isinstance(body, Sequence):
+            found = wanted & {id(statement) for statement in body}
+            if found:
+                return found == wanted
+    return False
+
+
 def index_of(block: Sequence[cst.CSTNode], node: cst.CSTNode) -> int | None:
     """Which statement of a block a node stands in."""
     for index, statement in enumerate(block):
