@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
-from oomlint.dryrun.values.base import Const, Unknown, Value, deref
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function
 
 if TYPE_CHECKING:
@@ -305,6 +305,16 @@ class Trace:
     def made(self, call: Call) -> Call:
         """Remember which call gave its result; the first one counts, where handlers pass a value through."""
         self._makers.setdefault(id(call.result), call)
+        if call.name.endswith(".__call__"):  # a model with several outputs gives each of them
+            match call.result:
+                case Mapping(entries=entries):
+                    parts = list(entries.values())
+                case Sequence(items=list(items)):
+                    parts = items
+                case _:
+                    parts = []
+            for part in parts:
+                self._makers.setdefault(id(part), call)
         return call
 
     def maker(self, value: Value) -> Call | None:

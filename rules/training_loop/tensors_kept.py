@@ -80,7 +80,7 @@ RULE = Rule(
     name="tensors-kept",
     severity=Severity.WARNING,
     fix=Safety.SAFE,
-    literals=("append", "add", "insert", "GradientTape", "Sequential", "Model", "load_model"),
+    literals=("append", "add", "insert", "GradientTape", "Sequential", "Model", "load_model", "applications"),
 )
 
 DOZENS = 64  # rounds
