@@ -14,6 +14,7 @@ import libcst as cst
 from oomlint.dryrun.trace import Body, Branch, Call, Context, Try, Within
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Value, deref
+from oomlint.dryrun.values.devices import DeviceList
 from oomlint.dryrun.values.program import Function, Method
 from oomlint.dryrun.values.training import Layer, Model
 
@@ -257,6 +258,8 @@ def on_the_cpu(trace: Trace, call: Call) -> bool:
     for hiding in trace.calls(VISIBLE):
         chosen = hiding.value("devices")
         empty = getattr(chosen, "items", None) == [] or (isinstance(chosen, Const) and chosen.value is None)
+        if isinstance(chosen, DeviceList) and chosen.kind == "CPU" and hiding.argument("device_type") is None:
+            return True
         if empty and hiding.const("device_type", "GPU") in ("GPU", None):
             return True
     for frame in call.context.all(Within):

@@ -157,6 +157,9 @@ def _several(trace: Trace, call: Call) -> tuple[str, Place] | None:
                 return f"GPU number {index} is used", item.place
             case DeviceList(kind="GPU", logical=False, first=int(first)) if first > 0:
                 return f"the GPUs from number {first} on are used", item.place
+    for write, value in gpu_setup.environment(trace, "CUDA_VISIBLE_DEVICES"):
+        if isinstance(value, Const) and "," in str(value.value):
+            return f"CUDA_VISIBLE_DEVICES is {value.value}", write.place
     for placed in trace.calls("tf.device"):
         name = placed.const("device_name")
         if isinstance(name, str) and "gpu:" in name.lower() and not name.lower().endswith("gpu:0"):

@@ -60,8 +60,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oomlint.dryrun import gpu_setup, replicas
-from oomlint.dryrun.trace import Body, Call, Trace
-from oomlint.dryrun.values.base import Const, Unknown, Value, deref
+from oomlint.dryrun.trace import Body, Call, Loop, Trace
+from oomlint.dryrun.values.base import Const, Opaque, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function, Method
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -81,7 +81,7 @@ RULE = Rule(
 FITS = ("keras.Model.fit", "keras.Model.fit_generator")
 TRAINS = (*FITS, "keras.Model.train_on_batch", "keras.Optimizer.apply_gradients", "keras.Optimizer.minimize")
 VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
-PROCESSES = ("multiprocessing.", "torch.multiprocessing.", "concurrent.futures.", "joblib.")
+PROCESSES = ("process-pool.", "multiprocessing.", "torch.multiprocessing.", "concurrent.futures.", "joblib.")
 VERBS = ("set", "config", "init", "limit", "allow", "select")
 FRAMEWORKS = ("torch", "jax", "cupy", "mxnet", "paddle")
 
@@ -157,15 +157,15 @@ def _sets_up(call: Call) -> bool:
 
 def _shared(trace: Trace, training: list[Call]) -> tuple[str, Place] | None:
     """Who else wants the GPU, and where that shows."""
-    for call in trace.all_calls():
-        if call.name.startswith(PROCESSES) and any(
-            _trains(argument.value, training) for argument in call.arguments
-        ):
+    children = [
+        call
+        for call in trace.all_calls()
+        if call.name.startswith(PROCESSES)
+        and any(_trains(argument.value, training) for argument in call.arguments)
+    ]
+    for call in children:
+        if not _one_at_a_time(trace, call, len(children)):
             return "each process that trains wants the GPU for itself", call.place
-    for call in training:
-        role = call.context.role("child-process")
-        if role is not None:
-            return "each process that trains wants the GPU for itself", role.place
     for framework in FRAMEWORKS:
         if framework in trace.libraries:
             for module, place in trace.imports:
@@ -173,13 +173,28 @@ def _shared(trace: Trace, training: list[Call]) -> tuple[str, Place] | None:
                     return f"{framework} is there to use the same GPU", place
     models: dict[int, Call] = {}
     for call in training:
-        if call.name in FITS and call.receiver is not None:
+        if call.name in FITS and call.receiver is not None and call.context.role("child-process") is None:
             models.setdefault(id(call.receiver), call)
     if len(models) > 1:
         return "two models are trained by this process", list(models.values())[1].place
     if trace.source.document.filename.endswith(".ipynb"):
         return "a notebook's kernel keeps it until it is restarted", training[0].place
     return None
+
+
+def _one_at_a_time(trace: Trace, call: Call, processes: int) -> bool:
+    """Whether a child process has the GPU to itself: the only worker, or joined before the next one starts."""
+    pool = deref(call.receiver) if call.receiver is not None else None
+    made = pool.made_by if isinstance(pool, Opaque) else None
+    if made is not None and 1 in (made.const("max_workers"), made.const("processes")):
+        return True
+    loop = call.context.innermost(Loop)
+    if loop is None:
+        return processes == 1 and call.name.endswith("Process")
+    return any(
+        other.name.endswith("Process.join") and other.context.innermost(Loop) is loop
+        for other in trace.all_calls()
+    )
 
 
 def _trains(value: Value, training: list[Call]) -> bool:
