@@ -64,7 +64,7 @@ from oomlint.dryrun.catalog.array_values import DECODED, grown_by, loads_of
 from oomlint.dryrun.shapes import number
 from oomlint.dryrun.trace import Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.base import Const, Sequence, Value, deref
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
@@ -158,7 +158,9 @@ def _matters(call: Call, piece: Value, loop: Loop, trained: bool, settings: Sett
             return False
     if isinstance(piece, Array) and piece.shape == ():
         return False
-    return trained or bool(loads_of(piece)) or tags_of(piece) >= DECODED
+    # What a call that is not known makes of data (a model's outputs) carries its tags and need not be data.
+    data = isinstance(piece, Array) and (bool(loads_of(piece)) or piece.tags >= DECODED)
+    return trained or data
 
 
 def _finding(call: Call, piece: cst.BaseExpression, loop: Loop) -> Finding:

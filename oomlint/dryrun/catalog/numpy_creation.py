@@ -13,6 +13,7 @@ from oomlint.dryrun.catalog.array_values import (
     NumpyFloat32,
     NumpyInt,
     as_array,
+    figures,
     made,
     read_whole,
     step,
@@ -135,7 +136,10 @@ def array(call: Call, run: Run) -> Value:
     value = call.value("object") or call.value("a")
     result = as_array(value)
     if result is None:
-        return made(call, None, asked(call, None), tags_of(value) if value is not None else frozenset())
+        tags = tags_of(value) if value is not None else frozenset()
+        # What an unknown call made of data (a model's outputs, say) carries its tags and need not be data.
+        unknown = isinstance(value, Unknown | Sequence)
+        return made(call, None, asked(call, None), figures(tags) if unknown else tags)
     tags = result.tags | (read_whole(call, value) if isinstance(value, Array) else frozenset())
     dtype = asked(call, result.dtype)
     kept = isinstance(value, Array) and dtype == result.dtype and result.origin is not None

@@ -7,7 +7,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.array_methods import repeat, swap
-from oomlint.dryrun.catalog.array_values import MAX_ITEMS, PART, as_array, grown, made, step, tags_of_all
+from oomlint.dryrun.catalog.array_values import (
+    MAX_ITEMS,
+    PART,
+    as_array,
+    figures,
+    grown,
+    made,
+    step,
+    tags_of_all,
+)
 from oomlint.dryrun.catalog.numpy_functions import first, nothing
 from oomlint.dryrun.catalog.registry import function
 from oomlint.dryrun.dtypes import dtype_of, promote
@@ -56,6 +65,8 @@ class Parts:
             rows = value.shape[1:] if value.shape else None
             self.arrays, self.uniform = [replace(value, shape=rows)], True
             self.count = dimension_at(value.shape, 0)
+        if None in self.arrays:
+            self.tags = figures(self.tags)
         self.tags = self.tags.union(*(array.tags for array in self.arrays if array is not None))
 
     def result(self, call: Call, shape: Shape | None) -> Value:
