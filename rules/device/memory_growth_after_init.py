@@ -211,6 +211,8 @@ def _fix(trace: Trace, call: Call, cause: Call) -> Fix | None:
     target = stop
     imports = imports_of(trace.source, "tensorflow", ("keras", "tf_keras")) if common is None else None
     if imports is not None:
+        # Listing the GPUs makes CUDA read its environment: what sets that stays above.
+        needed |= {"os", "environ"}
         while target - 1 > imports.index and not names_bound(block[target - 1]) & needed:
             target -= 1
     moved = (trace.source.place(block[index]) for index in (first, last, target))

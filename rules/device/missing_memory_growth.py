@@ -59,6 +59,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from oomlint.dryrun import gpu_setup, replicas
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Unknown, Value, deref
@@ -66,7 +68,7 @@ from oomlint.dryrun.values.program import Function, Method
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
-from oomlint.syntax.blocks import imports_of
+from oomlint.syntax.blocks import imports_of, index_of
 from oomlint.syntax.edits import AddImport, Edit, InsertAfter
 from oomlint.syntax.place import Place
 
@@ -217,7 +219,24 @@ def _fix(trace: Trace) -> Fix | None:
         f"    {name}.config.experimental.set_memory_growth(gpu, True)",
     )
     place = trace.source.place(imports.last)
-    edits: list[Edit] = [InsertAfter(place, block)]
+    last = _visible_set(trace, imports.index)
+    if last is None:
+        return None
+    edits: list[Edit] = [InsertAfter(trace.source.place(last), block)]
     if imports.name is None:
         edits.insert(0, AddImport(place, "import tensorflow as tf"))
     return Fix("set memory growth on every GPU after the imports", Safety.UNSAFE, tuple(edits))
+
+
+def _visible_set(trace: Trace, index: int) -> cst.CSTNode | None:
+    """The statement after which the visible GPUs are settled, from a statement of the module on.
+
+    Listing the GPUs makes CUDA read CUDA_VISIBLE_DEVICES, so the script has to have set it by then.
+    """
+    block = trace.source.module.body
+    for call, _ in gpu_setup.environment(trace, "CUDA_VISIBLE_DEVICES"):
+        at = index_of(block, call.node) if call.source is trace.source else None
+        if at is None or call.context.innermost(Body) is not None:
+            return None
+        index = max(index, at)
+    return block[index]

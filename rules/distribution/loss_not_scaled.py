@@ -293,8 +293,8 @@ def _penalty(step: Step, call: Call, index: int) -> Finding:
         fix = Fix("count the penalty once", Safety.UNSAFE, (edit,))
     return RULE.finding(
         place,
-        f"every replica adds the whole penalty, and {SUMMED}: it counts {step.times} over. "
-        "tf.nn.scale_regularization_loss divides it",
+        f"every replica adds the whole penalty, and {SUMMED}: it counts {step.times}, "
+        "unless tf.nn.scale_regularization_loss divides it",
         evidence=step.evidence,
         help="wrap it in tf.nn.scale_regularization_loss",
         fix=fix,
