@@ -7,7 +7,9 @@ the script knows how many paths there are.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from oomlint.syntax.gates import SyntaxFault, check_syntax, has_candidate, is_candidate
@@ -23,6 +25,37 @@ class Neighbours(Protocol):
     def peek(self, importer: Document, module: str, level: int) -> Document | None:
         """The project's module as text, or None for a library."""
         ...
+
+
+# `from a.b import c, d` and `import a.b as c, d`, on the bytes: this gate must not cost a parse.
+_IMPORT_LINES = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\(?([\w \t,]*)|import[ \t]+([\w., \t]+))",
+    re.MULTILINE,
+)
+
+
+def reaches(raw: bytes, find: Callable[[str, int], Path | None], leads: Callable[[Path], bool]) -> bool:
+    """Whether a file that names no Keras imports a module of its project that leads to it.
+
+    `train.py` may name none itself: `from mymodels import build` is enough to train. `find` gives a
+    module's file, `leads` says whether a file names Keras or imports one that does.
+    """
+    if b"import" not in raw:
+        return False
+    for dots, base, members, modules in _IMPORT_LINES.findall(raw):
+        package, level = base.decode("ascii", "replace"), len(dots)
+        wanted = [
+            part.split()[0].decode("ascii", "replace")
+            for part in (members or modules).split(b",")
+            if part.split()
+        ]
+        if members or dots or base:
+            wanted = [package, *(f"{package}.{name}" if package else name for name in wanted)]
+        for module in wanted:
+            path = find(module, level)
+            if path is not None and leads(path):
+                return True
+    return False
 
 
 def is_relevant(document: Document, literals: frozenset[str], resolver: object) -> bool:

@@ -50,6 +50,8 @@ def check_document(
     parse_document: Callable[[Document], Source] = parse,
 ) -> Report:
     """Check one document by itself: its own unused suppressions are among the findings."""
+    if not names_keras(document.raw):
+        return Report(document.filename)
     report = examine(document, settings, resolver, rules, parse_document)
     return Report(report.filename, tuple(merged([report])), {}, report.failed)
 
@@ -61,9 +63,7 @@ def examine(
     rules: Sequence[RegisteredRule],
     parse_document: Callable[[Document], Source] = parse,
 ) -> Report:
-    """What the rules say of a document; unused suppressions are kept apart."""
-    if not names_keras(document.raw):
-        return Report(document.filename)
+    """What the rules say of a document that passed the first gate; unused suppressions are kept apart."""
     policy = Policy(settings, rules)
     suppressions = Suppressions.of(document)
     if suppressions.skip_file:

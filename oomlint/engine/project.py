@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 # Characters of text whose trees are kept for importers to come. A tree takes about thirty times its text
 # (1 KB a line, measured over sixty example scripts), so this is some 300 MB.
 _KEPT = 10_000_000
+
+# Files up to which a run that met no Keras still asks what they import: a hook gets the changed files alone,
+# a folder of thousands without Keras is done after its bytes are read.
+_FEW = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,8 @@ class Run:
         self._resolvers: dict[Path, ProjectModules] = {}
         self._trees: OrderedDict[str, Source] = OrderedDict()
         self._kept = 0
+        self._others: dict[Path, bytes] = {}  # read, and naming no Keras
+        self._leading: dict[Path, bool] = {}  # whether a module leads to Keras
         self._modules: dict[str, Document | None] = {}  # imported, and not among the documents
 
     def add_files(self, paths: Iterable[Path]) -> None:
@@ -85,10 +92,41 @@ class Run:
                 self.problems.append(f"{path}: {error.strerror or error}")
                 continue
             if names_keras(raw):
-                try:
-                    self.documents[str(path)] = document_from_bytes(raw, str(path), path)
-                except DocumentError as error:
-                    self.problems.append(problem(str(path), error))
+                self._take(path, raw)
+            else:
+                self._others[path] = raw
+        self._take_reaching()
+
+    def _take(self, path: Path, raw: bytes) -> None:
+        try:
+            self.documents[str(path)] = document_from_bytes(raw, str(path), path)
+        except DocumentError as error:
+            self.problems.append(problem(str(path), error))
+
+    def _take_reaching(self) -> None:
+        """Take in scripts that name no Keras and import a module of their project that does."""
+        others, self._others = self._others, {}
+        if self.documents or len(others) <= _FEW:
+            for path, raw in others.items():
+                if self._reaches(path, raw):
+                    self._take(path, raw)
+
+    def _reaches(self, path: Path, raw: bytes) -> bool:
+        from oomlint.engine.candidates import reaches
+
+        folder = path.absolute().parent
+        finder = self._resolver(self._configurations.for_folder(folder).settings.root).finder
+        return reaches(raw, lambda module, level: finder.find(folder, module, level), self._leads_on)
+
+    def _leads_on(self, path: Path) -> bool:
+        """Whether a module names Keras, or imports one that does (asked once; a cycle of imports adds nothing)."""
+        known = self._leading.get(path)
+        if known is None:
+            self._leading[path] = known = False
+            with suppress(OSError):
+                raw = path.read_bytes()
+                known = self._leading[path] = names_keras(raw) or self._reaches(path, raw)
+        return known
 
     def add(self, document: Document) -> None:
         """Take in a document that was read elsewhere."""
@@ -97,7 +135,9 @@ class Run:
 
     def put(self, document: Document) -> None:
         """Set what a file contains from now on."""
-        if names_keras(document.raw):
+        if names_keras(document.raw) or (
+            document.path is not None and self._reaches(document.path, document.raw)
+        ):
             self.documents[document.filename] = document
         else:
             self.documents.pop(document.filename, None)

@@ -22,14 +22,14 @@ class ProjectModules:
     def __init__(
         self, root: Path, read: Callable[[Path], Document | None], parse: Callable[[Document], Source | None]
     ) -> None:
-        self._finder = ModuleFinder(root)
+        self.finder = ModuleFinder(root)
         self._read = read
         self._parse = parse
 
     def peek(self, importer: Document, module: str, level: int) -> Document | None:
         """The module as text, or None where the project has no such module."""
         place = importer.path or Path(importer.filename)
-        path = self._finder.find(place.absolute().parent, module, level)
+        path = self.finder.find(place.absolute().parent, module, level)
         return None if path is None else self._read(path)
 
     def resolve(self, importer: Document, module: str, level: int) -> Source | None:

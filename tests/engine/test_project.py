@@ -15,6 +15,7 @@ from oomlint.engine.project import Run, check_paths
 from oomlint.findings.model import Safety
 from oomlint.project.configuration import Configurations
 from oomlint.project.discovery import discover
+from oomlint.syntax.gates import PARSES
 
 # The element count is known only where the function is called.
 HELPERS = """\
@@ -119,3 +120,36 @@ def test_each_folder_has_its_own_settings(project):
         ("helpers.py", "OOM391"),
         ("inner/c.py", "OOM392"),
     ]
+
+
+REACHING = {
+    "train.py": "import json\nfrom trainer import run\n\nrun(200_000)\n",
+    "trainer.py": "from lib import data\n\n\ndef run(buffer):\n    return data.make(buffer)\n",
+    "lib/__init__.py": "",
+    "lib/data.py": (
+        "import tensorflow as tf\n\n\ndef read(path):\n"
+        "    return tf.image.resize(tf.io.decode_png(tf.io.read_file(path), channels=3), (512, 512))\n\n\n"
+        "def make(buffer):\n    return tf.data.Dataset.list_files('*').map(read).shuffle(buffer)\n"
+    ),
+    "other.py": "import os\nimport missing.module\n\nprint(os.name)\n",
+}
+
+
+@pytest.mark.parametrize("asked", ["train.py", "."])
+def test_a_script_that_names_no_keras_is_followed_to_a_module_that_does(tmp_path, monkeypatch, asked):
+    """Only the script knows the buffer; the finding stands where the shuffle does."""
+    for name, text in REACHING.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    report = check_paths([Path(asked)], Configurations())
+    assert not report.problems
+    found = [(one.code, one.filename.replace("\\", "/"), one.location.row) for one in report.diagnostics]
+    assert found == [("OOM301", "lib/data.py", 9)]
+
+
+def test_what_imports_no_keras_is_not_parsed(tmp_path):
+    (tmp_path / "other.py").write_text(REACHING["other.py"], encoding="utf-8")
+    PARSES.reset()
+    check_paths([tmp_path / "other.py"], Configurations())
+    assert (PARSES.ast, PARSES.libcst) == (0, 0)
