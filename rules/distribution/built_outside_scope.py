@@ -58,14 +58,14 @@ run then trains on all GPUs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import libcst as cst
 
 from oomlint.dryrun import gpu_setup, replicas
 from oomlint.dryrun.catalog.keras_training import slots_of
 from oomlint.dryrun.trace import Call, Context, Trace
-from oomlint.dryrun.values.base import Const, Value, deref
+from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref
 from oomlint.dryrun.values.training import Model, Optimizer, Strategy
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
@@ -90,7 +90,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     if not made:
         return
     seen: set[int] = set()
-    for finding in (*_models(trace), *_optimizers(trace, settings), *_never_entered(trace, made)):
+    keras3 = settings.keras_at_least(3) and not trace.libraries.get("keras", "").startswith("tf_keras")
+    parts = _optimizers(trace) if keras3 else _metrics(trace)
+    for finding in (*_models(trace), *parts, *_never_entered(trace, made)):
         if id(finding.place.node) not in seen and finding.place.source is trace.source:
             seen.add(id(finding.place.node))
             yield finding
@@ -118,9 +120,8 @@ def _models(trace: Trace) -> Iterator[Finding]:
         )
 
 
-def _optimizers(trace: Trace, settings: Settings) -> Iterator[Finding]:
-    if not settings.keras_at_least(3) or trace.libraries.get("keras", "").startswith("tf_keras"):
-        return  # Keras 2 enters the scope of the model's own strategy
+def _optimizers(trace: Trace) -> Iterator[Finding]:
+    """With Keras 3. Keras 2 enters the scope of the model's own strategy when it compiles."""
     for call in trace.calls(
         "keras.Model.compile", "keras.Optimizer.apply_gradients", "keras.Optimizer.apply"
     ):
@@ -146,6 +147,28 @@ def _optimizers(trace: Trace, settings: Settings) -> Iterator[Finding]:
             help=HELP,
             fix=_move_in(trace, statement, strategy),
         )
+
+
+def _metrics(trace: Trace) -> Iterator[Finding]:
+    """With Keras 2: metric objects have variables, which `compile` wants in the model's strategy."""
+    for call in trace.calls("keras.Model.compile"):
+        strategy = replicas.of_model(call.receiver, call)
+        metrics = call.value("metrics")
+        if not replicas.replicates(strategy) or strategy is None or not isinstance(metrics, Sequence):
+            continue
+        for metric in map(deref, metrics.items or ()):
+            maker = metric.made_by if isinstance(metric, Opaque) else None
+            if maker is None or not maker.name.startswith("keras.metrics.") or _in_strategy(maker.context):
+                continue
+            place, statement = replicas.site(maker, call)
+            yield RULE.finding(
+                place,
+                f"this metric is made outside the scope of {replicas.short(strategy)} and compiled into its model: "
+                "Keras 2 raises ValueError",
+                evidence=[Evidence("compile is given it here", call.place)],
+                help="make metrics inside `with strategy.scope():`",
+                fix=_move_in(trace, statement, strategy),
+            )
 
 
 def _maker(optimizer: Value | None, call: Call) -> Call | None:
@@ -221,7 +244,7 @@ def _move_in(trace: Trace, statement: Place | None, strategy: Strategy) -> Fix |
     return Fix("move it into the scope", Safety.UNSAFE, edits) if edits else None
 
 
-def _inside(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
+def _inside(node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     """The statements under a `with` (none for one on a single line)."""
     body = node.body if isinstance(node, cst.With) else None
-    return body.body if isinstance(body, cst.IndentedBlock) else ()
+    return tuple(body.body) if isinstance(body, cst.IndentedBlock) else ()
