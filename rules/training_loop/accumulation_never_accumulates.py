@@ -97,6 +97,7 @@ ARGUMENT = "gradient_accumulation_steps"
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Divided by N, never summed, applied at every step."""
     reported: set[int] = set()
+    sizes = updates.batch_sizes(trace)
     for update in updates.updates(trace):
         for gradients in update.gradients:
             if not isinstance(gradients, Gradients) or gradients.summed or gradients.mixed:
@@ -104,7 +105,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             made = gradients.made_by
             if made is None or updates.conditional(update.call.context, made.context):
                 continue
-            found = _divisions(gradients, trace)
+            found = _divisions(gradients, trace, sizes)
             if not found or id(found[0][0].call.node) in reported:
                 continue
             reported.add(id(found[0][0].call.node))
@@ -113,10 +114,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
                 yield finding
 
 
-def _divisions(gradients: Gradients, trace: Trace) -> list[tuple[Division, Const | Unknown]]:
+def _divisions(
+    gradients: Gradients, trace: Trace, sizes: list[Const]
+) -> list[tuple[Division, Const | Unknown]]:
     """The divisions by a number of accumulation steps, those of the gradients first."""
     divisions = (*gradients.divisions, *(gradients.loss.divisions if gradients.loss is not None else ()))
-    pairs = [(item, updates.accumulation_divisor(item, gradients, trace)) for item in divisions]
+    pairs = [(item, updates.accumulation_divisor(item, gradients, trace, sizes)) for item in divisions]
     return [(item, value) for item, value in pairs if value is not None]
 
 

@@ -35,7 +35,10 @@ def over_batches(trace: Trace, call: Call, loop: Loop, elsewhere: bool, predicts
     if elsewhere or not known:
         return False
     node = loop.place.node
-    names = target_names(node.target) if isinstance(node, cst.For) else []
+    if isinstance(node, cst.For):
+        names = target_names(node.target)
+    else:
+        names = target_names(node.for_in.target) if isinstance(node, cst.ListComp | cst.GeneratorExp) else []
     if isinstance(node, cst.For | cst.While) and uses(node.body, "next") and not _few(loop):
         return True
     for argument in call.arguments:

@@ -14,7 +14,7 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.training import Gradients, Tape
-from oomlint.syntax.uses import uses
+from oomlint.syntax.uses import Use, uses
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -24,6 +24,7 @@ FEW = 10  # as many tensors are not a collection yet
 COMPUTES = ("keras.Model.", "keras.Layer.", "keras.losses.", "keras.metrics.")
 # Methods that run before what fills a list; others that set it to an empty one start it again.
 BEGINNINGS = frozenset(["__init__", "build", "setup", "on_train_begin", "on_test_begin", "on_predict_begin"])
+AVERAGES = frozenset("mean average median plot nanmean sum min max".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,24 +174,89 @@ def is_bounded(trace: Trace, kept: Kept) -> bool:
     return maker is not None and maker.name == "collections.deque" and maker.argument("maxlen") is not None
 
 
-def is_reset(kept: Kept) -> bool:
-    """Whether the container is emptied, or replaced by a new one, in a loop or a hook."""
-    if kept.name is None:
-        return False
-    for use in uses(block_of(kept), kept.name):
-        match use.around:
-            case [cst.Attribute(attr=cst.Name(value="clear" | "pop" | "popleft" | "popitem" | "remove")), *_]:
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What the code that sees a container does with it, all uses of its name together.
+
+    `reset`: it is emptied, or replaced by a new one, in a loop or a hook. `averaged`: every use gives the same
+    with floats as with scalar tensors. `tensors`: some use asks an element for its `.numpy()`.
+    """
+
+    reset: bool = False
+    averaged: bool = False
+    tensors: bool = False
+
+
+class Fates:
+    """Fates by block and name, each worked out once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._known: dict[tuple[int, str], Fate] = {}
+
+    def of(self, kept: Kept) -> Fate:
+        """The fate of the container that a value is put into."""
+        if kept.name is None:
+            return Fate(tensors=True)
+        name, block = kept.name, block_of(kept)
+        key = (id(block), name)
+        if key not in self._known:
+            found = uses(block, name)
+            self._known[key] = Fate(
+                reset=any(_resets(use, name) for use in found),
+                averaged="." not in name and all(_only_averaged(self._trace, use) for use in found),
+                tensors=any(
+                    isinstance(node, cst.Attribute) and node.attr.value == "numpy"
+                    for use in found
+                    for node in use.around
+                ),
+            )
+        return self._known[key]
+
+
+def _resets(use: Use, name: str) -> bool:
+    """Whether a use empties a container, or replaces it where that happens again and again."""
+    match use.around:
+        case [cst.Attribute(attr=cst.Name(value="clear" | "pop" | "popleft" | "popitem" | "remove")), *_]:
+            return True
+        case [cst.Subscript(), cst.Del(), *_] | [cst.Del(), *_]:
+            return True
+        case [cst.AssignTarget(), *_]:
+            if any(isinstance(node, cst.For | cst.While) for node in use.around):
                 return True
-            case [cst.Subscript(), cst.Del(), *_] | [cst.Del(), *_]:
+            method = next((node for node in use.around if isinstance(node, cst.FunctionDef)), None)
+            return name.startswith("self.") and method is not None and method.name.value not in BEGINNINGS
+    return False
+
+
+def _only_averaged(trace: Trace, use: Use) -> bool:
+    """Whether a use of a list of numbers gives the same with floats as with scalar tensors."""
+    match use.around:
+        case [cst.AssignTarget(), *_] | [cst.AnnAssign(), *_]:
+            return True
+        case [cst.Attribute(attr=cst.Name(value="append" | "clear")), *_]:
+            return True
+        case [cst.Arg(), cst.Call(func=cst.Name(value="len" | "print")), *_]:
+            return True
+        case [cst.Arg(), cst.Call(func=cst.Attribute(attr=cst.Name(value=name))) as call, *_] if (
+            name in AVERAGES
+        ):
+            return any(
+                event.node is call
+                for prefix in ("numpy.", "matplotlib.", "seaborn.")
+                for event in trace.calls_under(prefix)
+            )
+        case [cst.Arg(), cst.Call(func=cst.Name(value="sum" | "min" | "max")), *rest]:
+            return _is_shown(rest)
+    return False
+
+
+def _is_shown(around: list[cst.CSTNode]) -> bool:
+    """Whether an expression is only formatted, printed or made a float."""
+    for node in around:
+        match node:
+            case cst.Attribute() | cst.Assign() | cst.Return():
+                return False
+            case cst.FormattedStringExpression() | cst.Call(func=cst.Name(value="print" | "float" | "round")):
                 return True
-            case [cst.AssignTarget(), *_]:
-                if any(isinstance(node, cst.For | cst.While) for node in use.around):
-                    return True
-                method = next((node for node in use.around if isinstance(node, cst.FunctionDef)), None)
-                if (
-                    kept.name.startswith("self.")
-                    and method is not None
-                    and method.name.value not in BEGINNINGS
-                ):
-                    return True
     return False

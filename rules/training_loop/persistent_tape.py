@@ -63,7 +63,7 @@ from oomlint.dryrun.values.base import Const, Sequence, deref
 from oomlint.dryrun.values.training import Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import RemoveArgument
-from oomlint.syntax.uses import uses
+from oomlint.syntax.uses import Use, uses
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -98,13 +98,15 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         for call in trace.calls("tf.GradientTape.jacobian", "tf.GradientTape.batch_jacobian")
         if call.receiver is not None
     }
+    known: dict[tuple[int, str], bool] = {}
     for calls in made.values():
         tapes = [tape for call in calls if isinstance(tape := deref(call.result), Tape)]
         where = next((kept[id(tape)] for tape in tapes if id(tape) in kept), None)
         if where is not None:
             yield from _kept_finding(tapes, *where)
         elif not any(id(tape) in differentiated for tape in tapes):
-            yield from _single_finding(tapes, set().union(*(names.get(id(tape), ()) for tape in tapes)))
+            bound = set().union(*(names.get(id(tape), ()) for tape in tapes))
+            yield from _single_finding(tapes, bound, known)
 
 
 def _persistent(tape: Tape) -> bool:
@@ -151,7 +153,9 @@ def _kept_finding(tapes: list[Tape], where: str, place: Place) -> Iterator[Findi
     )
 
 
-def _single_finding(tapes: list[Tape], names: set[str]) -> Iterator[Finding]:
+def _single_finding(
+    tapes: list[Tape], names: set[str], known: dict[tuple[int, str], bool]
+) -> Iterator[Finding]:
     first = tapes[0] if tapes else None
     if first is None or first.made_by is None or not all(_persistent(tape) for tape in tapes):
         return
@@ -162,7 +166,7 @@ def _single_finding(tapes: list[Tape], names: set[str]) -> Iterator[Finding]:
     around = {id(frame) for frame in first.context.frames()} if first.context is not None else set()
     if any(isinstance(frame, Loop) and id(frame) not in around for frame in call.context.frames()):
         return  # one line, many gradients
-    if not _stays(first.made_by, names):
+    if not _stays(first.made_by, names, known):
         return
     argument = first.made_by.argument("persistent")
     fix = None
@@ -178,17 +182,23 @@ def _single_finding(tapes: list[Tape], names: set[str]) -> Iterator[Finding]:
     )
 
 
-def _stays(made: Call, names: set[str]) -> bool:
+def _stays(made: Call, names: set[str], known: dict[tuple[int, str], bool]) -> bool:
     """Whether the tape has one plain name that is only used for what tapes do."""
     if len(names) != 1:
         return False
     function = made.context.function()
     block: cst.CSTNode = function.node if function is not None else made.source.module
-    for use in uses(block, next(iter(names))):
-        match use.parent:
-            case cst.Attribute(attr=cst.Name(value=method)) if method in OWN_USES:
-                continue
-            case cst.AsName() | cst.WithItem() | cst.Del() | cst.AssignTarget():
-                continue
-        return False
-    return True
+    name = next(iter(names))
+    key = (id(block), name)
+    if key not in known:
+        known[key] = all(_is_own(use) for use in uses(block, name))
+    return known[key]
+
+
+def _is_own(use: Use) -> bool:
+    match use.parent:
+        case cst.Attribute(attr=cst.Name(value=method)):
+            return method in OWN_USES
+        case cst.AsName() | cst.WithItem() | cst.Del() | cst.AssignTarget():
+            return True
+    return False

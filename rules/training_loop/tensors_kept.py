@@ -68,7 +68,6 @@ from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.training import Gradients, Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import Replace
-from oomlint.syntax.uses import Use, uses
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -86,7 +85,6 @@ RULE = Rule(
 DOZENS = 64  # rounds
 LITTLE = 64 << 20  # bytes that no GPU misses
 SMALL = 1024  # bytes: no more than the Python object around them
-AVERAGES = frozenset("mean average median plot nanmean sum min max".split())
 
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
@@ -98,16 +96,17 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     }
     yield from _collected(trace)
     seen: set[int] = set()
+    fates = keeping.Fates(trace)
     for kept in keeping.puts(trace):
         if id(kept.expression) in seen or not (
             id(kept.value) in targets or keeping.is_computed(trace, kept.value, 0)
         ):
             continue
         rounds = keeping.rounds_of(kept)
-        if rounds is None or keeping.is_bounded(trace, kept) or keeping.is_reset(kept):
+        if rounds is None or keeping.is_bounded(trace, kept) or fates.of(kept).reset:
             continue
         seen.add(id(kept.expression))
-        yield _finding(trace, kept, scalar=keeping.is_scalar(kept, targets), rounds=rounds)
+        yield _finding(fates.of(kept), kept, scalar=keeping.is_scalar(kept, targets), rounds=rounds)
 
 
 def _collected(trace: Trace) -> Iterator[Finding]:
@@ -149,7 +148,7 @@ def _collected(trace: Trace) -> Iterator[Finding]:
 
 
 def _finding(
-    trace: Trace, kept: keeping.Kept, scalar: bool, rounds: tuple[Loop | None, int | None]
+    fate: keeping.Fate, kept: keeping.Kept, scalar: bool, rounds: tuple[Loop | None, int | None]
 ) -> Finding:
     loop, times = rounds
     node = kept.call.node
@@ -178,7 +177,7 @@ def _finding(
         f"{name} keeps {what} for {how_often}",
         evidence=evidence,
         help=help_,
-        fix=_fix(trace, kept, scalar),
+        fix=_fix(fate, kept, scalar),
         severity=Severity.NOTE if scalar or _is_modest(kept, times) else Severity.WARNING,
     )
 
@@ -191,19 +190,16 @@ def _is_modest(kept: keeping.Kept, times: int | None) -> bool:
     return times <= DOZENS if size is None else size.bytes * times < LITTLE
 
 
-def _fix(trace: Trace, kept: keeping.Kept, scalar: bool) -> Fix | None:
+def _fix(fate: keeping.Fate, kept: keeping.Kept, scalar: bool) -> Fix | None:
     if kept.name is None or isinstance(kept.value, Gradients):
         return None
-    found = uses(keeping.block_of(kept), kept.name)
     source = kept.call.source
     code, place = source.code(kept.expression), source.place(kept.expression)
     if scalar:
-        if "." in kept.name or not all(_only_averaged(trace, use) for use in found):
+        if not fate.averaged:
             return None
         return Fix("keep the number", Safety.SAFE, (Replace(place, f"float({code})"),))
-    if any(
-        isinstance(node, cst.Attribute) and node.attr.value == "numpy" for use in found for node in use.around
-    ):
+    if fate.tensors:
         return None
     simple = isinstance(kept.expression, cst.Name | cst.Attribute | cst.Call | cst.Subscript)
     text = f"{code}.numpy()" if simple else f"({code}).numpy()"
@@ -212,36 +208,3 @@ def _fix(trace: Trace, kept: keeping.Kept, scalar: bool) -> Fix | None:
 
 def _as_array(place: Place, text: str) -> Fix:
     return Fix("keep the NumPy array", Safety.UNSAFE, (Replace(place, text),))
-
-
-def _only_averaged(trace: Trace, use: Use) -> bool:
-    """Whether a use of a list of numbers gives the same with floats as with scalar tensors."""
-    match use.around:
-        case [cst.AssignTarget(), *_] | [cst.AnnAssign(), *_]:
-            return True
-        case [cst.Attribute(attr=cst.Name(value="append" | "clear")), *_]:
-            return True
-        case [cst.Arg(), cst.Call(func=cst.Name(value="len" | "print")), *_]:
-            return True
-        case [cst.Arg(), cst.Call(func=cst.Attribute(attr=cst.Name(value=name))) as call, *_] if (
-            name in AVERAGES
-        ):
-            return any(
-                event.node is call
-                for prefix in ("numpy.", "matplotlib.", "seaborn.")
-                for event in trace.calls_under(prefix)
-            )
-        case [cst.Arg(), cst.Call(func=cst.Name(value="sum" | "min" | "max")), *rest]:
-            return _is_shown(rest)
-    return False
-
-
-def _is_shown(around: list[cst.CSTNode]) -> bool:
-    """Whether an expression is only formatted, printed or made a float."""
-    for node in around:
-        match node:
-            case cst.Attribute() | cst.Assign() | cst.Return():
-                return False
-            case cst.FormattedStringExpression() | cst.Call(func=cst.Name(value="print" | "float" | "round")):
-                return True
-    return False

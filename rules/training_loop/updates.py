@@ -80,7 +80,9 @@ def conditional(inner: Context, outer: Context) -> bool:
     return any(isinstance(frame, Branch) and id(frame) not in around for frame in inner.frames())
 
 
-def accumulation_divisor(division: Division, gradients: Gradients, trace: Trace) -> Const | Unknown | None:
+def accumulation_divisor(
+    division: Division, gradients: Gradients, trace: Trace, sizes: list[Const]
+) -> Const | Unknown | None:
     """The number of accumulation steps that a division is by; None if it is, or may be, something else.
 
     What decides is where the divisor comes from: a constant or a plain parameter that is no batch size, number
@@ -111,7 +113,7 @@ def accumulation_divisor(division: Division, gradients: Gradients, trace: Trace)
             return None
         if division.of_loss and not value.trail and (number == 2 or loss.factors or len(loss.divisions) > 1):
             return None  # half a squared error, or a weight that the text writes out
-        if _is_batch(value, trace):
+        if _is_batch(value, sizes):
             return None
     if loss.terms is None or (loss.reduction in ("sum", "none") and not accumulates):
         return None
@@ -158,11 +160,20 @@ def _same(one: Value, other: Value) -> bool:
     return one is other
 
 
-def _is_batch(value: Const, trace: Trace) -> bool:
-    """Whether a constant is the size of a batch: the same name, or the same number where neither has a name."""
+def batch_sizes(trace: Trace) -> list[Const]:
+    """The constants that are sizes of batches in a script."""
+    found: dict[tuple[object, tuple[int, ...]], Const] = {}
     for call in trace.calls(*BATCHING):
         size = call.value("batch_size")
-        if isinstance(size, Const) and size.value == value.value:
+        if isinstance(size, Const):
+            found[size.value, tuple(id(step) for step in size.trail)] = size
+    return list(found.values())
+
+
+def _is_batch(value: Const, sizes: list[Const]) -> bool:
+    """Whether a constant is the size of a batch: the same name, or the same number where neither has a name."""
+    for size in sizes:
+        if size.value == value.value:
             shared = {id(step) for step in size.trail} & {id(step) for step in value.trail}
             if shared or not (size.trail and value.trail):
                 return True
