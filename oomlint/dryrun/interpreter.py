@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 # Statements and calls that may be taken, per statement of the text, plus a floor for short scripts that call
 # their helpers often (a 50-layer network built by two small functions needs about 3,000).
-FUEL_PER_STATEMENT = 40
-FUEL_FLOOR = 20_000
+FUEL_PER_STATEMENT = 20
+FUEL_FLOOR = 8_000
 MAX_DEPTH = 24  # calls of the program's functions inside one another
 MAX_RECURSION = 2  # entries of one function while it is running
 
