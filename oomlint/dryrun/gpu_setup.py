@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun.trace import Body, Branch, Call, Context, Try, Within
+from oomlint.dryrun.trace import Body, Branch, Call, Context, HandlerFacts, Try, Within
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Value, deref
 from oomlint.dryrun.values.devices import DeviceList
-from oomlint.dryrun.values.program import Function, Method
+from oomlint.dryrun.values.program import Function, Library, Method
 from oomlint.dryrun.values.training import Layer, Model
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 GROWTH = "tf.config.set_memory_growth"
 LIMIT = "tf.config.set_logical_device_configuration"
 VISIBLE = "tf.config.set_visible_devices"
+
+RUNTIME_ERRORS = frozenset(["builtins.RuntimeError", "builtins.Exception", "builtins.BaseException"])
 
 # These make no devices of TensorFlow's own context, but the process' GPU allocator, with the options of that moment.
 # gpu_process_state.cc: one allocator per GPU, made once, for the first caller.
@@ -227,6 +229,9 @@ def always_before(trace: Trace, earlier: Call, later: Call) -> bool:
     if trace.position(earlier) >= trace.position(later):
         return False
     around = {id(frame) for frame in later.context.frames()}
+    child = earlier.context.role("child-process")
+    if child is not None and id(child) not in around:
+        return False  # what a child process makes is its own
     if any(id(branch) not in around for branch in earlier.context.all(Branch)):
         return False
     one, two = uncalled(earlier.context), uncalled(later.context)
@@ -272,8 +277,16 @@ def on_the_cpu(trace: Trace, call: Call) -> bool:
 
 
 def swallowed(call: Call) -> bool:
-    """Whether an exception that the call raises is caught around it and does not end the run."""
-    return any(not handler.raises for attempt in call.context.all(Try) for handler in attempt.handlers)
+    """Whether a RuntimeError that the call raises is caught around it and does not end the run."""
+    handlers = [handler for attempt in call.context.all(Try) for handler in attempt.handlers]
+    return any(not handler.raises and _catches(handler) for handler in handlers)
+
+
+def _catches(handler: HandlerFacts) -> bool:
+    types = [deref(caught) for caught in handler.types]
+    names = {caught.name for caught in types if isinstance(caught, Library)}
+    known = all(isinstance(caught, Library) for caught in types)
+    return handler.bare or not known or bool(names & RUNTIME_ERRORS)
 
 
 def other_backend(trace: Trace, configured: str | None) -> bool:
