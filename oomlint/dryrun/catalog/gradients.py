@@ -160,6 +160,8 @@ def carried(call: Call, run: Run) -> tuple[str, ...]:
     if not any(loop.kind != "comprehension" for loop in call.context.loops()):
         return ()
     if isinstance(call.node, cst.AugAssign):
+        if _is_fresh(call.arguments[0].value):
+            return ()
         target = call.node.target
         return (imports.dotted(target.value if isinstance(target, cst.Subscript) else target) or "?",)
     value, names = run.targets
@@ -167,9 +169,17 @@ def carried(call: Call, run: Run) -> tuple[str, ...]:
     while stack:
         node = stack.pop()
         if isinstance(node, cst.Name | cst.Attribute) and (name := imports.dotted(node)) in names:
-            return (name,)
+            return () if _is_fresh(run.evaluate(node)) else (name,)
         stack.extend(code_children(node))
     return ()
+
+
+def _is_fresh(value: Value) -> bool:
+    """Whether a name holds this step's own gradients: `grads = [g + 0.01 * v for ...]` sums over no steps."""
+    value = deref(value)
+    if isinstance(value, Sequence):
+        value = deref(value.any)
+    return isinstance(value, Gradients) and not value.summed
 
 
 @function_on(Gradients, *sorted(losses.DIVIDE - {"operator.truediv", "operator.floordiv"}))
