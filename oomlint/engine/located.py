@@ -19,10 +19,13 @@ from oomlint.syntax.resolve import EditError, resolve
 if TYPE_CHECKING:
     import libcst as cst
 
+    from oomlint.documents.python_file import Document
     from oomlint.syntax.place import Place
     from oomlint.syntax.source import Source
 
 Found = tuple[RegisteredRule, Finding]
+# The suppressions of the files asked so far, by filename.
+Sheets = dict[str, tuple["Document", Suppressions]]
 
 
 class LocationError(Exception):
@@ -62,7 +65,7 @@ def _positions(source: Source, nodes: Iterable[cst.CSTNode]) -> Positions:
 
 
 def locate(
-    found: Sequence[Found], sheets: dict[str, Suppressions], policy: Policy
+    found: Sequence[Found], sheets: Sheets, policy: Policy
 ) -> tuple[list[Diagnostic], list[tuple[str, Exception]]]:
     """The diagnostics that remain after per-file ignores, suppressions and doubles; and the rules that failed.
 
@@ -82,10 +85,9 @@ def locate(
         except LocationError as error:
             broken[f"rule {entry.code}"] = error
             continue
-        policy.documents[document.filename] = document
-        sheet = sheets.get(document.filename)
-        if sheet is None:
-            sheet = sheets[document.filename] = Suppressions.of(document)
+        if document.filename not in sheets:
+            sheets[document.filename] = (document, Suppressions.of(document))
+        _, sheet = sheets[document.filename]
         if sheet.skip_file or sheet.covers(finding.code, start.row, end.row, finding.name):
             continue
         diagnostic = Diagnostic(

@@ -14,7 +14,6 @@ from oomlint.findings.registry import RegisteredRule, load_rules
 from oomlint.findings.selection import ignored_for, is_selected, matches
 
 if TYPE_CHECKING:
-    from oomlint.documents.python_file import Document
     from oomlint.project.settings import Settings
 
 
@@ -27,7 +26,6 @@ class Policy:
         # All rules, selected or not: a suppression of a rule that does not run is no mistake.
         self.known = {entry.code: entry.rule.name for entry in (*load_rules(), *rules)}
         self.known |= {rule.code: rule.name for rule in OWN_RULES}
-        self.documents: dict[str, Document] = {}
         self._codes = frozenset(entry.code for entry in rules)
         self._ignored: dict[str, tuple[str, ...]] = {}
 

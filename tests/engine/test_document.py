@@ -67,6 +67,11 @@ def test_a_rule_that_fails_costs_itself_only():
     assert shuffle.code == "OOM391"
 
 
+def test_where_a_rule_failed_no_suppression_is_called_unused():
+    text = SCRIPT.replace("range(100)", "range(100)  # noqa: OOM391")
+    assert codes(check(text, (rules.shuffles, rules.fails))) == [("OOM002", 1), ("OOM391", 4)]
+
+
 def test_a_rule_that_points_elsewhere_failed(capsys):
     report = check(SCRIPT, (rules.shuffles, rules.strange))
     assert report.failed

@@ -1,0 +1,96 @@
+"""What oomlint says about a document itself: it does not parse, a rule failed on it, a suppression is idle."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from oomlint.documents.lines import Location
+from oomlint.engine.policy import Policy
+from oomlint.findings.diagnostic import Diagnostic, LocatedEdit, ProposedFix
+from oomlint.findings.model import Rule, Safety
+from oomlint.findings.own import INTERNAL_ERROR, SYNTAX_ERROR, UNUSED_SUPPRESSION
+from oomlint.findings.suppressions import Suppressions
+
+if TYPE_CHECKING:
+    from oomlint.documents.python_file import Document
+    from oomlint.syntax.gates import SyntaxFault
+
+
+def internal_error(document: Document, who: str, error: Exception) -> Diagnostic:
+    """A rule, or the dry run, raised an exception."""
+    last = traceback.format_exception_only(error)[-1].strip()
+    frames = traceback.extract_tb(error.__traceback__)
+    where = ""
+    if frames:
+        file = frames[-1].filename.replace("\\", "/").rpartition("/")[2]
+        where = f" ({frames[-1].name}, line {frames[-1].lineno} of {file})"
+    return _at(
+        document,
+        Location(1, 1),
+        INTERNAL_ERROR,
+        f"{who} failed: {last}{where}",
+        "This is a bug of oomlint or of a rule installed beside it; the other rules' findings stand.",
+    )
+
+
+def syntax_error(
+    document: Document, fault: SyntaxFault, suppressions: Suppressions, policy: Policy
+) -> Iterator[Diagnostic]:
+    """The document does not parse."""
+    if not policy.reports(SYNTAX_ERROR.code, document.filename):
+        return
+    if suppressions.covers(SYNTAX_ERROR.code, fault.line, fault.line, SYNTAX_ERROR.name):
+        return
+    row = max(1, min(fault.line, document.lines.count))
+    yield policy.adjusted(
+        _at(
+            document,
+            Location(row, fault.column),
+            SYNTAX_ERROR,
+            f"Python cannot parse this file: {fault.message}",
+            "No rule could look at this file; mend the syntax and check again.",
+        )
+    )
+
+
+def _at(document: Document, location: Location, rule: Rule, message: str, help: str) -> Diagnostic:
+    return Diagnostic(
+        code=rule.code,
+        name=rule.name,
+        severity=rule.severity,
+        message=message,
+        filename=document.filename,
+        location=location,
+        end_location=location,
+        help=help,
+        lines=(document.lines.text_of(location.row),),
+    )
+
+
+def unused_suppressions(document: Document, sheet: Suppressions, policy: Policy) -> Iterator[Diagnostic]:
+    """Suppressions that no finding of this run needed."""
+    if not policy.reports(UNUSED_SUPPRESSION.code, document.filename):
+        return
+    lines = document.lines
+    for unused in sheet.unused(policy.active(document.filename), policy.known):
+        start, end = lines.location(unused.start), lines.location(unused.end)
+        if sheet.covers(UNUSED_SUPPRESSION.code, start.row, end.row, UNUSED_SUPPRESSION.name):
+            continue
+        edits = tuple(
+            LocatedEdit(edit, lines.location(edit.start), lines.location(edit.end)) for edit in unused.edits
+        )
+        yield policy.adjusted(
+            Diagnostic(
+                code=UNUSED_SUPPRESSION.code,
+                name=UNUSED_SUPPRESSION.name,
+                severity=UNUSED_SUPPRESSION.severity,
+                message=unused.message,
+                filename=document.filename,
+                location=start,
+                end_location=end,
+                fix=ProposedFix(unused.fix, Safety.SAFE, edits),
+                lines=tuple(lines.text_of(row) for row in range(start.row, end.row + 1)),
+            )
+        )
