@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
     from oomlint.dryrun.trace import Call
 
-MAX_EXACT = 4096  # elements of a range or repetition that are kept one by one
+MAX_EXACT = 1024  # elements of a range or repetition that are kept one by one
 
 
 def computed(value: Any, *sources: Value | None) -> Const:
@@ -117,7 +117,7 @@ def range_(call: Call, run: Run) -> Value:
         return Sequence("range", element=Unknown(type="int"))
     counted = computed(count, *given)
     if count <= MAX_EXACT:
-        return Sequence("range", items=[computed(item, *given) for item in numbers])
+        return Sequence("range", items=[Const(item, counted.trail, counted.soft) for item in numbers])
     return Sequence("range", element=Unknown(type="int"), count=counted)
 
 

@@ -101,9 +101,16 @@ LIBRARY_ITEMS["pandas"] = table_item
 LIBRARY_OPERATORS["pandas"] = table_operator
 
 
-@attribute(Array, "values", "iloc", "loc", "at", "iat", "str", "dt", "cat")
+@attribute(Array, "values")
+def values(value: Value, run: Run) -> Value:
+    """The array behind a table."""
+    assert isinstance(value, Array)
+    return replace(value, library="numpy") if value.library == "pandas" else value
+
+
+@attribute(Array, "iloc", "loc", "at", "iat", "str", "dt", "cat")
 def accessor(value: Value, run: Run) -> Value:
-    """The array behind a table; or the table itself, to be subscripted another way."""
+    """The table itself, to be subscripted another way."""
     return value
 
 
