@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from oomlint.dryrun.trace import Call, Event, Iterate, Role
+from oomlint.dryrun.trace import Branch, Call, Event, Iterate, Role
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref
 from oomlint.dryrun.values.data import Dataset
 
@@ -19,6 +19,7 @@ KEEPING = frozenset(
     {"shuffle", "repeat", "take", "skip", "shard", "cache", "prefetch", "with_options", "concatenate"}
 )
 BATCHING = frozenset({"batch", "padded_batch", "ragged_batch", "map_and_batch", "dense_to_ragged_batch"})
+SPLITTING = frozenset({"unbatch", "flat_map", "interleave"})
 
 
 def stage_name(call: Call) -> str:
@@ -44,6 +45,25 @@ def since(dataset: Dataset, name: str) -> tuple[Call, ...] | None:
         if stage_name(dataset.stages[position]) == name:
             return dataset.stages[position + 1 :]
     return None
+
+
+def on_one_way(stage: Call, later: Call) -> bool:
+    """Whether two stages run together for certain: not each under a test that the other is not under.
+
+    `if training: ds = ds.repeat()` and then `if cached: ds = ds.cache()` may never meet.
+    """
+    one, two = ({id(frame): frame for frame in call.context.all(Branch)} for call in (stage, later))
+    return not (one.keys() - two.keys() and two.keys() - one.keys())
+
+
+def batched(dataset: Dataset) -> bool:
+    """Whether an element is a batch."""
+    for stage in reversed(dataset.stages):
+        if stage_name(stage) in SPLITTING:
+            return False
+        if stage_name(stage) in BATCHING or stage_name(stage) == "rebatch":
+            return True
+    return "batched" in dataset.tags
 
 
 def inside(trace: Trace, stage: Call) -> Iterator[Call]:

@@ -64,7 +64,18 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun.pipelines import in_memory, inside, received, since, stage_name, uses_of
+from oomlint.dryrun.pipelines import (
+    BATCHING,
+    KEEPING,
+    batched,
+    in_memory,
+    inside,
+    on_one_way,
+    received,
+    since,
+    stage_name,
+    uses_of,
+)
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Call, Iterate
 from oomlint.dryrun.values.arrays import Array
@@ -89,7 +100,8 @@ RULE = Rule(
     literals=("cache",),
 )
 
-WORTH_A_NOTE = 64 * 1024  # bytes of an element: below, a set of unknown length is rarely a matter of memory
+WORTH_A_NOTE = 16 * 1024  # bytes of an example: below, a set of unknown length is rarely a matter of memory
+ARRAYS = frozenset({"from_tensor_slices", "from_tensors"})
 TEXTS = ("TextLineDataset", "text_dataset_from_directory")
 
 
@@ -133,6 +145,8 @@ def _frozen(trace: Trace, call: Call, dataset: Dataset) -> Finding | None:
     for position, stage in enumerate(later):
         if stage_name(stage) not in ("map", "interleave", "flat_map", "map_and_batch"):
             continue
+        if not on_one_way(stage, call) or any(stage_name(after) == "take" for after in later[position:]):
+            continue  # `take(1).cache()` repeats one batch on purpose
         drawn = next((found for inner in inside(trace, stage) if (found := _random(inner, stage))), None)
         if drawn is None:
             continue
@@ -159,6 +173,8 @@ def _random(call: Call, stage: Call) -> tuple[str, Place] | None:
         return name, call.place
     if call.name.startswith("tf.random.") and name in ("normal", "uniform", "truncated_normal", "shuffle"):
         return (call.name, call.place) if _has_content(received(stage)) else None
+    if call.name.startswith(("numpy.random.", "random.")) and call.context.role("tf.py_function") is not None:
+        return (call.name, call.place) if _has_content(received(stage)) and name != "seed" else None
     if name == "__call__" and call.const("training", True) is not False:
         layer = _random_layer(deref(call.receiver) if call.receiver is not None else None)
         return (layer, call.place) if layer is not None else None
@@ -196,6 +212,8 @@ def _repeated(trace: Trace, call: Call, dataset: Dataset) -> Finding | None:
     else:
         return None
     stage = stages[position]
+    if not on_one_way(stage, call):
+        return None
     times = stage.const("count", -1)
     if (times is None and not dataset.infinite) or times == 1:
         return None
@@ -340,15 +358,26 @@ def _may_be_large(dataset: Dataset) -> bool:
     """Decoded data, or nobody knows what."""
     if any(stage_name(stage) in TEXTS for stage in dataset.stages):
         return False
+    names = {stage_name(stage) for stage in dataset.stages}
+    if "small" in dataset.tags or (names & ARRAYS and names <= ARRAYS | KEEPING | BATCHING):
+        return False  # what it holds is in memory without it
     parts = leaves(dataset.element)
-    if any("image" in getattr(part, "tags", ()) for part in parts):
-        return True
     size = dataset.element_size
     if size is not None and size.exact:
-        return size.bytes >= WORTH_A_NOTE
+        return size.bytes >= WORTH_A_NOTE * _rows(dataset, parts)
+    if any("image" in getattr(part, "tags", ()) for part in parts):
+        return True
     return any(
         isinstance(part, Unknown) or (isinstance(part, Array) and (part.rank or 0) >= 3) for part in parts
     )
+
+
+def _rows(dataset: Dataset, parts: list[Value]) -> int:
+    """How many examples an element is."""
+    if not batched(dataset):
+        return 1
+    firsts = [part.shape[0] for part in parts if isinstance(part, Array) and part.shape]
+    return max((int(first.value) for first in firsts if first is not None), default=1) or 1
 
 
 def _only_validates(trace: Trace, call: Call, dataset: Dataset) -> bool:

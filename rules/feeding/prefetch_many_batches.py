@@ -54,7 +54,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.pipelines import BATCHING, received, stage_name, uses_of
+from oomlint.dryrun.pipelines import BATCHING, batched, received, stage_name, uses_of
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Argument, Call
 from oomlint.dryrun.values.base import Const, Opaque, deref
@@ -77,9 +77,10 @@ RULE = Rule(
 )
 
 MANY = 8  # AUTOTUNE settles between 5 and 10 where the input is the bottleneck
+DOZENS = 16
 NOTHING = 16 * 2**20  # bytes: batches this small may wait in any number
+LITTLE = 256 * 2**20  # bytes: and these, if they are not too many
 TO_DEVICE = "tf.data.experimental.prefetch_to_device"
-SPLITTING = frozenset({"unbatch", "flat_map", "interleave"})
 
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
@@ -88,7 +89,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         dataset, argument = received(call), call.argument("buffer_size")
         if dataset is None or argument is None:
             continue
-        if _batched(dataset):
+        if batched(dataset):
             yield from _many(trace, call, argument, dataset, settings.budget.host, "in host memory")
         else:
             yield from _before_batch(trace, call, argument)
@@ -104,16 +105,6 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         argument = given.made_by.argument("buffer_size")
         if argument is not None:
             yield from _many(trace, given.made_by, argument, dataset, settings.budget.gpu, "in GPU memory")
-
-
-def _batched(dataset: Dataset) -> bool:
-    """Whether an element is a batch."""
-    for stage in reversed(dataset.stages):
-        if stage_name(stage) in SPLITTING:
-            return False
-        if stage_name(stage) in BATCHING or stage_name(stage) == "rebatch":
-            return True
-    return "batched" in dataset.tags
 
 
 def _amount(argument: Argument) -> Const | None:
@@ -137,7 +128,7 @@ def _many(
         return
     told = f" of {element.bytes:,} B" if element is not None and element.exact else ""
     together = f": {held}" if held is not None and told else ""
-    what = "batches" if _batched(dataset) else "elements"
+    what = "batches" if batched(dataset) else "elements"
     fix = None
     name = tensorflow_name(trace)
     if name is not None and argument.place.source is trace.source and not argument.star:
@@ -151,6 +142,13 @@ def _many(
         fix=fix,
         severity=severity,
     )
+
+
+def _little(amount: Const, held: Size | None) -> bool:
+    """Whether what waits is known to be too little to matter."""
+    if held is None or not held.exact:
+        return False
+    return held.bytes < (LITTLE if amount.value < DOZENS else NOTHING)
 
 
 def _origin(amount: Const) -> list[Evidence]:

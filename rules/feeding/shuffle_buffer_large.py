@@ -60,7 +60,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.pipelines import BATCHING, KEEPING, in_memory, received, since, stage_name
+from oomlint.dryrun.pipelines import BATCHING, KEEPING, SPLITTING, in_memory, received, since, stage_name
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.arrays import Array
@@ -79,7 +79,7 @@ RULE = Rule(
     name="shuffle-buffer-large",
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
-    literals=("shuffle",),
+    literals=("shuffle", "shuffle_and_repeat"),
 )
 
 MOVABLE = BATCHING | {"map", "prefetch", "with_options"}
@@ -88,7 +88,7 @@ ALIGNMENT = 64  # bytes: TensorFlow's allocator; slices at such offsets point in
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Buffer elements times element bytes."""
-    for call in trace.calls("tf.data.Dataset.shuffle"):
+    for call in _shuffles(trace):
         dataset, argument = received(call), call.argument("buffer_size")
         if dataset is None or argument is None:
             continue
@@ -107,6 +107,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             fix=_fix(trace, call, dataset, settings),
             severity=severity,
         )
+
+
+def _shuffles(trace: Trace) -> Iterator[Call]:
+    """Calls of `shuffle`, and of TF1's `shuffle_and_repeat` once it is applied."""
+    yield from trace.calls("tf.data.Dataset.shuffle")
+    yield from trace.calls("tf.data.experimental.shuffle_and_repeat")
 
 
 def buffered(dataset: Dataset, wanted: object) -> Size | None:
@@ -148,7 +154,7 @@ def _slices(dataset: Dataset) -> bool:
 def _batch(dataset: Dataset) -> list[Evidence]:
     """That an element is a batch, where it is one."""
     for stage in reversed(dataset.stages):
-        if stage_name(stage) in ("unbatch", "flat_map", "interleave"):
+        if stage_name(stage) in SPLITTING:
             return []
         if stage_name(stage) in BATCHING:
             return [Evidence("an element is a batch since here", stage.place)]
@@ -167,6 +173,8 @@ def _help(dataset: Dataset) -> str:
 
 def _fix(trace: Trace, call: Call, dataset: Dataset, settings: Settings) -> Fix | None:
     """In front of the nearest stage before which the buffer is small enough."""
+    if stage_name(call) != "shuffle":
+        return None
     over_stages: list[Call] = []
     for stage in reversed(dataset.stages):
         if stage_name(stage) not in MOVABLE:

@@ -134,9 +134,9 @@ def apply(call: Call, run: Run) -> Value:
         if name == "assert_cardinality":
             count = bound(made.value("expected_cardinality"))
             return replace(dataset, count=count, infinite=False, stages=stages)
+        made.receiver = dataset
         if name == "shuffle_and_repeat":
             return replace(dataset, count=None, infinite=True, stages=stages)
-        made.receiver = dataset
         if name == "map_and_batch":
             mapped = map_elements(made, run)
             assert isinstance(mapped, Dataset)

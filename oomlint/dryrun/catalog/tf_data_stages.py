@@ -38,7 +38,7 @@ def bound(value: Value | None) -> Const | None:
 
 
 def staged(stages: tuple[Call, ...], *more: Call) -> tuple[Call, ...]:
-    """The stages with some more. Of a pipeline of hundreds the middle is forgotten, so that no chain costs its square."""
+    """The stages with some more. Of hundreds the middle is forgotten, so that no chain costs its square."""
     together = (*stages, *more)
     return (
         together

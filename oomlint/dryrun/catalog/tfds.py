@@ -36,6 +36,11 @@ _SETS: dict[str, tuple[tuple[int | None, ...], dict[str, int]]] = {
     "food101": ((None, None, 3), {"train": 75_750, "validation": 25_250}),
     "imagenet2012": ((None, None, 3), {"train": 1_281_167, "validation": 50_000}),
 }
+# Tables and texts of a few hundred megabytes at most, whatever is made of a row.
+_SMALL = tuple(
+    """movielens/100k movielens/1m imdb_reviews ag_news iris titanic wine_quality penguins german_credit
+    yelp_polarity glue/ diamonds tiny_shakespeare""".split()
+)
 _SLICE = re.compile(r"(\w+)\[(\d*)(%?):(\d*)(%?)\]")
 
 
@@ -87,8 +92,10 @@ def _split(call: Call, known: Known | None, split: Value) -> Value:
     elif supervised is True:
         element = Sequence("tuple", items=[Unknown(), Unknown()])
     if call.argument("batch_size") is not None:
-        return Dataset(stages=(call,))
-    return Dataset(element=element, count=count, stages=(call,))
+        element, count = None, None
+    name = call.const("name")
+    small = isinstance(name, str) and name.startswith(_SMALL)
+    return Dataset(element=element, count=count, stages=(call,), tags=frozenset({"small"} if small else ()))
 
 
 def _count(splits: dict[str, int], text: object, step: Step) -> Const | None:
