@@ -20,6 +20,8 @@ from oomlint.dryrun.values.training import Layer, Model
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
+    from oomlint.syntax.place import Place
+    from oomlint.syntax.source import Source
 
 GROWTH = "tf.config.set_memory_growth"
 LIMIT = "tf.config.set_logical_device_configuration"
@@ -222,6 +224,14 @@ def handed_over(trace: Trace) -> set[int]:
                 if isinstance(inner, Function):
                     found.add(id(inner))
     return found
+
+
+def seen_from(source: Source, call: Call) -> Place | None:
+    """Where a call happens as seen from a document: the call itself, or what in the document leads to it."""
+    if call.source is source:
+        return call.place
+    sites = (body.site for body in call.context.all(Body))
+    return next((site for site in sites if site is not None and site.source is source), None)
 
 
 def always_before(trace: Trace, earlier: Call, later: Call) -> bool:

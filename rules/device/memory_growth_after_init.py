@@ -107,12 +107,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         maker = _before(trace, makers, call)
         loser = None if maker is not None else _before(trace, losers, call)
         cause = maker or loser
-        if (
-            cause is None
-            or call.name in seen
-            or call.source is not trace.source
-            or _asked_before(trace, call, cause)
-        ):
+        place = gpu_setup.seen_from(trace.source, call)
+        if cause is None or call.name in seen or place is None or _asked_before(trace, call, cause):
             continue
         seen.add(call.name)
         quiet = loser is not None or gpu_setup.swallowed(call)
@@ -123,7 +119,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         else:
             effect = f'raises RuntimeError, "{WORDS[call.name]}"'
         yield RULE.finding(
-            call.place,
+            place,
             f"setting {WHAT[call.name]} {effect}: {cause.name} has made the devices",
             severity=Severity.WARNING if quiet else Severity.ERROR,
             evidence=[Evidence(f"{cause.name} makes the devices", cause.place)],

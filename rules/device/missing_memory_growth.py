@@ -91,7 +91,11 @@ FRAMEWORKS = ("torch", "jax", "cupy", "mxnet", "paddle")
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """The first training call of a script that sets up no GPU memory."""
     handed = gpu_setup.handed_over(trace)
-    training = [call for call in trace.calls(*TRAINS) if _runs(call, handed) and call.source is trace.source]
+    training = [
+        call
+        for call in trace.calls(*TRAINS)
+        if _runs(call, handed) and gpu_setup.seen_from(trace.source, call)
+    ]
     if (
         not training
         or not _whole(trace, training)
@@ -110,7 +114,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             evidence.append(Evidence(text, call.place))
     why = f", and {shared[0]}" if shared else ""
     yield RULE.finding(
-        first.place,
+        gpu_setup.seen_from(trace.source, first) or first.place,
         f"training reserves all the memory of every GPU for this process: nothing sets up GPU memory{why}",
         severity=Severity.WARNING if shared else Severity.NOTE,
         evidence=evidence,

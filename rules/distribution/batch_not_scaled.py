@@ -94,7 +94,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         return
     seen: set[int] = set()
     for finding in (*_from_functions(trace), *_global(trace)):
-        if id(finding.place.node) not in seen and finding.place.source is trace.source:
+        if id(finding.place.node) not in seen:
             seen.add(id(finding.place.node))
             yield finding
 

@@ -93,7 +93,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     keras3 = settings.keras_at_least(3) and not trace.libraries.get("keras", "").startswith("tf_keras")
     parts = _optimizers(trace) if keras3 else _metrics(trace)
     for finding in (*_models(trace), *parts, *_never_entered(trace, made)):
-        if id(finding.place.node) not in seen and finding.place.source is trace.source:
+        if id(finding.place.node) not in seen:
             seen.add(id(finding.place.node))
             yield finding
 

@@ -104,7 +104,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     seen: set[int] = set()
     plain = _plain_elements(trace)
     for call in runs:
-        if id(call.node) in seen or call.source is not trace.source or not replicas.replicates(call.receiver):
+        if id(call.node) in seen or not replicas.replicates(call.receiver):
             continue
         finding = _fed(trace, call, plain)
         if finding is not None:
@@ -208,7 +208,7 @@ def _loop_in_scope(trace: Trace) -> Iterator[Finding]:
         "keras.Optimizer.apply_gradients", "keras.Optimizer.minimize", "keras.Optimizer.apply"
     ):
         strategy = replicas.of_scope(call.context)
-        if not replicas.replicates(strategy) or call.source is not trace.source:
+        if not replicas.replicates(strategy):
             continue
         if call.context.role("keras.train_step") is not None or strategy is None:
             continue

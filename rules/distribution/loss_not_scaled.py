@@ -134,7 +134,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     keras3 = settings.keras_at_least(3) and not trace.libraries.get("keras", "").startswith("tf_keras")
     seen: set[int] = set()
     for finding in (*_differentiated(trace, keras3), *(_compiled(trace) if keras3 else ())):
-        if id(finding.place.node) not in seen and finding.place.source is trace.source:
+        if id(finding.place.node) not in seen:
             seen.add(id(finding.place.node))
             yield finding
 
@@ -240,7 +240,7 @@ def _mean(step: Step, call: Call) -> Finding:
         f"this mean is over one replica's share of the batch, and {SUMMED}: the step is {step.times} too large",
         evidence=step.evidence,
         help="divide by the global batch: tf.nn.compute_average_loss of one value per sample",
-        fix=_average(step.trace, call, per_sample=_one_per_sample(step.trace, call)),
+        fix=_average(call, per_sample=_one_per_sample(step.trace, call)),
     )
 
 
@@ -257,16 +257,11 @@ def _one_per_sample(trace: Trace, call: Call) -> bool:
     return isinstance(predicted, Array) and predicted.rank == 2
 
 
-def _average(trace: Trace, call: Call, per_sample: bool) -> Fix | None:
+def _average(call: Call, per_sample: bool) -> Fix | None:
     """`tf.nn.compute_average_loss(x)`, or the mean divided by the number of replicas."""
-    imports = imports_of(trace.source, "tensorflow")
+    imports = imports_of(call.source, "tensorflow")
     node = call.node
-    if (
-        imports is None
-        or imports.name is None
-        or not isinstance(node, cst.Call)
-        or call.source is not trace.source
-    ):
+    if imports is None or imports.name is None or not isinstance(node, cst.Call):
         return None
     edit: Edit
     if per_sample and len(node.args) == 1 and node.args[0].keyword is None:
@@ -286,7 +281,7 @@ def _penalty(step: Step, call: Call, index: int) -> Finding:
         case cst.AugAssign() if index:
             operand = node.value
     place = Place(call.source, operand)
-    imports = imports_of(step.trace.source, "tensorflow")
+    imports = imports_of(call.source, "tensorflow")
     fix = None
     if operand is not node and imports is not None and imports.name is not None:
         edit = Wrap(place, f"{imports.name}.nn.scale_regularization_loss(", ")")
@@ -353,7 +348,7 @@ def _compiled(trace: Trace) -> Iterator[Finding]:
                         f"the step is {step.times} too large",
                         evidence=evidence,
                         help="return one value per sample (axis=-1): Keras averages and scales it",
-                        fix=_average(trace, mean, per_sample=False),
+                        fix=_average(mean, per_sample=False),
                     )
 
 

@@ -113,8 +113,6 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         first, second = models[0], models[1]
         place, _ = replicas.site(second.call, _scope_call(trace, strategy) or second.call)
-        if place.source is not trace.source:
-            continue
         count = strategy.replicas.value if strategy.replicas is not None else None
         every = f"each of the {count} replicas" if count else "every replica"
         yield RULE.finding(
