@@ -51,8 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
     problems: list[str] = []
     work = Run(found)
     from_stdin = arguments.paths == ["-"] or (not arguments.paths and arguments.stdin_filename is not None)
+    given = b""
     if from_stdin:
-        _take_stdin(work, arguments.stdin_filename or "-")
+        given = sys.stdin.buffer.read()
+        _take(given, arguments.stdin_filename or "-", work)
     else:
         paths = [Path(path) for path in arguments.paths or ["."]]
         work.add_files(discover(paths, lambda folder: found.for_folder(folder).settings, problems))
@@ -64,17 +66,17 @@ def run(arguments: argparse.Namespace) -> int:
 
         fixed = fix(work, _allowed(arguments), to_disk=not from_stdin)
         if from_stdin:
-            sys.stdout.write(_text_of_stdin(work, fixed))
+            _give_back(fixed.changed[0][1].raw if fixed.changed else given)
         return _finish(fixed.report, found, arguments, problems, fixed=fixed, aside=from_stdin)
     return _finish(work.check(), found, arguments, problems)
 
 
-def _take_stdin(work: Run, filename: str) -> None:
+def _take(raw: bytes, filename: str, work: Run) -> None:
     from oomlint.documents.python_file import DocumentError, document_from_bytes
     from oomlint.engine.project import problem
 
     try:
-        work.add(document_from_bytes(sys.stdin.buffer.read(), filename))
+        work.add(document_from_bytes(raw, filename))
     except DocumentError as error:
         work.problems.append(problem(filename, error))
 
@@ -182,7 +184,11 @@ def _severity(name: str) -> int:
     return Severity[name.upper()]
 
 
-def _text_of_stdin(work: Run, fixed: Fixed) -> str:
-    return "".join(after.text for _, after in fixed.changed) or "".join(
-        document.text for document in work.documents.values()
-    )
+def _give_back(raw: bytes) -> None:
+    """What came in by standard input, mended: byte for byte the same outside of the edits."""
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(raw.decode())
+    else:
+        sys.stdout.flush()
+        buffer.write(raw)

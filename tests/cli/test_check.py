@@ -201,8 +201,24 @@ def test_stdin(tmp_path):
     )  # fmt: skip
     assert done.returncode == 1
     assert [found["filename"] for found in json.loads(done.stdout)] == ["src/t.py"]
-    fixed = oomlint("check", "--isolated", "--select", "OOM303", "--fix", "-", cwd=tmp_path, stdin=SHUFFLE)
-    assert fixed.stdout == SHUFFLE.replace("prefetch(500)", "prefetch(tf.data.AUTOTUNE)")
+
+
+@pytest.mark.parametrize(
+    ("given", "back"),
+    [
+        (SHUFFLE, SHUFFLE.replace("prefetch(500)", "prefetch(tf.data.AUTOTUNE)")),
+        ("\ufeff" + SHUFFLE.replace("\n", "\r\n"), None),
+        (CLEAN, CLEAN),
+        ("print('nothing of ours')\n", "print('nothing of ours')\n"),
+        ("import keras\nx = (\n", "import keras\nx = (\n"),
+        ("", ""),
+    ],
+)
+def test_fixing_stdin_gives_all_of_it_back(tmp_path, given, back):
+    if back is None:
+        back = given.replace("prefetch(500)", "prefetch(tf.data.AUTOTUNE)")
+    done = process("check", "--isolated", "--select", "OOM303", "--fix", "-", cwd=tmp_path, stdin=given)
+    assert done.stdout == back
 
 
 def test_statistics(script):
