@@ -122,9 +122,7 @@ def _many(
     element = dataset.element_size
     held: Size | None = element.times(amount, "a buffer of {} batches") if element is not None else None
     severity = over(held, budget) if held is not None else None
-    if severity is None and (
-        amount.value < MANY or (held is not None and held.exact and held.bytes < NOTHING)
-    ):
+    if severity is None and (amount.value < MANY or _little(amount, held)):
         return
     told = f" of {element.bytes:,} B" if element is not None and element.exact else ""
     together = f": {held}" if held is not None and told else ""
