@@ -81,10 +81,10 @@ from dataclasses import dataclass, field
 from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator, in_test
 
 from oomlint.dryrun.catalog.array_operators import FEW_ROWS
-from oomlint.dryrun.catalog.array_values import loads_of
+from oomlint.dryrun.catalog.array_values import DECODED, LOADED, loads_of
 from oomlint.dryrun.catalog.numpy_loading import Unpickled
 from oomlint.dryrun.shapes import dimension_at
-from oomlint.dryrun.trace import Call, Trace
+from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref, tags_of
 from oomlint.dryrun.values.training import Tape
@@ -166,7 +166,7 @@ def feeds(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
 
 def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
     """Arrays that a generator or `__getitem__` cuts its batches out of: the first one in each is its input."""
-    seen: set[int] = set()
+    seen = _reading(trace)  # one that reads files itself cuts labels or names out of what was loaded before
     for call in trace.calls("operator.getitem"):
         function = call.context.function()
         value = deref(call.receiver) if call.receiver is not None else None
@@ -180,6 +180,16 @@ def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
         if in_generator(call.context):
             seen.add(id(function.node))
             yield call, value, True
+
+
+def _reading(trace: Trace) -> set[int]:
+    """Functions in which something is read from a file or decoded."""
+    return {
+        id(body.function.node)
+        for call in trace.all_calls()
+        if tags_of(deref(call.result)) >= DECODED or f"{LOADED}{call.index}" in tags_of(deref(call.result))
+        for body in call.context.all(Body)
+    }
 
 
 def arrays(value: Value | None) -> Iterator[Array | Unpickled]:
