@@ -93,7 +93,7 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Opaque, Sequence, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.devices import ReplicaCount
 from oomlint.dryrun.values.program import Function
-from oomlint.dryrun.values.training import Model, Strategy
+from oomlint.dryrun.values.training import Gradients, Model, Strategy
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import imports_of
@@ -140,12 +140,32 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 
 
 def _differentiated(trace: Trace, keras3: bool) -> Iterator[Finding]:
+    scaled = _gradients_scaled(trace)
+    if scaled is None:
+        return
     for call in trace.calls("tf.GradientTape.gradient"):
+        if id(call) in scaled:
+            continue
         strategy = replicas.on_replicas(call.context) or _of_train_step(call.context)
         target = call.value("target")
         if strategy is not None and replicas.replicates(strategy) and target is not None:
             evidence = (Evidence("its gradient is taken here, on every replica", call.place),)
             yield from _terms(Step(trace, strategy, keras3, evidence), target, 0)
+
+
+def _gradients_scaled(trace: Trace) -> set[int] | None:
+    """The `gradient` calls (by id) whose result the script scales itself; None if it sums over the replicas itself."""
+    if any(call.name.endswith(".all_reduce") for call in trace.calls_under("tf.distribute.")):
+        return None
+    for call in trace.calls("keras.Optimizer.apply_gradients"):
+        if call.argument("experimental_aggregate_gradients") or call.argument("skip_gradients_aggregation"):
+            return None
+    found: set[int] = set()
+    for call in trace.calls(*DIVIDE, *MULTIPLY):
+        values = [deref(argument.value) for argument in call.arguments]
+        if any(_by_replicas(value) for value in values):
+            found |= {id(value.made_by) for value in values if isinstance(value, Gradients)}
+    return found
 
 
 def _of_train_step(context: Context) -> Strategy | None:
