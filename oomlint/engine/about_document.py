@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oomlint.documents.lines import Location
 from oomlint.engine.policy import Policy
 from oomlint.findings.diagnostic import Diagnostic, LocatedEdit, ProposedFix
-from oomlint.findings.model import Rule, Safety
+from oomlint.findings.model import Rule, Safety, Severity
 from oomlint.findings.own import INTERNAL_ERROR, SYNTAX_ERROR, UNUSED_SUPPRESSION
 from oomlint.findings.suppressions import Suppressions
+from oomlint.syntax.gates import SyntaxFault, check_syntax
 
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
-    from oomlint.syntax.gates import SyntaxFault
 
 
 def internal_error(document: Document, who: str, error: Exception) -> Diagnostic:
@@ -38,21 +39,28 @@ def internal_error(document: Document, who: str, error: Exception) -> Diagnostic
 def syntax_error(
     document: Document, fault: SyntaxFault, suppressions: Suppressions, policy: Policy
 ) -> Iterator[Diagnostic]:
-    """The document does not parse."""
+    """The document does not parse; a warning where only LibCST refuses what Python runs."""
     if not policy.reports(SYNTAX_ERROR.code, document.filename):
         return
     if suppressions.covers(SYNTAX_ERROR.code, fault.line, fault.line, SYNTAX_ERROR.name):
         return
-    row = max(1, min(fault.line, document.lines.count))
-    yield policy.adjusted(
-        _at(
-            document,
-            Location(row, fault.column),
-            SYNTAX_ERROR,
-            f"Python cannot parse this file: {fault.message}",
-            "No rule could look at this file; mend the syntax and check again.",
-        )
-    )
+    location = Location(max(1, min(fault.line, document.lines.count)), fault.column)
+    if _python_parses(document):
+        message = f"oomlint cannot read this file: {fault.message}"
+        help = "No rule could look at this file. Indentation that mixes tabs and blanks is a usual cause."
+        found = _at(document, location, SYNTAX_ERROR, message, help)
+        yield policy.adjusted(replace(found, severity=Severity.WARNING))
+    else:
+        message = f"Python cannot parse this file: {fault.message}"
+        help = "No rule could look at this file; mend the syntax and check again."
+        yield policy.adjusted(_at(document, location, SYNTAX_ERROR, message, help))
+
+
+def _python_parses(document: Document) -> bool:
+    try:
+        return check_syntax(document) is not None
+    except SyntaxFault:
+        return False
 
 
 def _at(document: Document, location: Location, rule: Rule, message: str, help: str) -> Diagnostic:

@@ -42,7 +42,8 @@ Safe: only the comment goes.
 A file that Python 3 cannot parse.
 
 ## What it does
-Reports a file that names Keras or TensorFlow and does not parse, so that no rule could look at it.
+Reports a file that names Keras or TensorFlow and does not parse, so that no rule could look at it. Where Python
+parses it and only oomlint's own parser does not, that is a warning.
 
 ## Why is this bad?
 The script ends before it starts, and what else is wrong with it stays unknown.

@@ -160,6 +160,15 @@ def test_per_file_ignores(pattern, ignored):
     assert (("OOM391", 4) not in codes(report)) is ignored
 
 
+def test_what_only_libcst_cannot_read_is_a_warning():
+    # The inner block begins with a tab and four blanks: deeper than four blanks for Python, not for LibCST.
+    text = "import keras\ndef f():\n    for t in x:\n\t    y = ds.shuffle(t)\n    z = 2\n"
+    compile(text, "script.py", "exec")
+    (found,) = check(text).diagnostics
+    assert (found.code, found.severity) == ("OOM001", Severity.WARNING)
+    assert found.message.startswith("oomlint cannot read this file: ")
+
+
 def test_syntax_errors():
     report = check("import keras\n\ndef f(:\n    pass\n")
     (found,) = report.diagnostics
