@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import engine_rules as rules
+import pytest
 
 import oomlint.dryrun
 from oomlint.documents.python_file import document_from_bytes, document_from_text

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import engine_rules as rules
+import pytest
 
 from oomlint.engine.fixing import fix, unified_diff
 from oomlint.engine.project import Run, check_paths
