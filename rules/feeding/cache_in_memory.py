@@ -64,12 +64,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.augmentation import random_in
 from oomlint.dryrun.pipelines import (
     BATCHING,
     KEEPING,
     batched,
     in_memory,
-    inside,
     on_one_way,
     received,
     since,
@@ -79,9 +79,8 @@ from oomlint.dryrun.pipelines import (
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Call, Iterate
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Unknown, Value, deref
+from oomlint.dryrun.values.base import Unknown, Value
 from oomlint.dryrun.values.data import Dataset, leaves
-from oomlint.dryrun.values.training import Layer, Model
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.findings.pipeline_fixes import moved_before
@@ -147,7 +146,7 @@ def _frozen(trace: Trace, call: Call, dataset: Dataset) -> Finding | None:
             continue
         if not on_one_way(stage, call) or any(stage_name(after) == "take" for after in later[position:]):
             continue  # `take(1).cache()` repeats one batch on purpose
-        drawn = next((found for inner in inside(trace, stage) if (found := _random(inner, stage))), None)
+        drawn = random_in(trace, stage)
         if drawn is None:
             continue
         name, place = drawn
@@ -166,39 +165,6 @@ def _frozen(trace: Trace, call: Call, dataset: Dataset) -> Finding | None:
     return None
 
 
-def _random(call: Call, stage: Call) -> tuple[str, Place] | None:
-    """What is random in a call of a mapped function: an augmenting op or layer, or numbers drawn for the element."""
-    name = call.name.rpartition(".")[2]
-    if call.name.startswith("tf.image.random_") or call.name in ("tf.random_crop", "tf.image.random_crop"):
-        return name, call.place
-    if call.name.startswith("tf.random.") and name in ("normal", "uniform", "truncated_normal", "shuffle"):
-        return (call.name, call.place) if _has_content(received(stage)) else None
-    if call.name.startswith(("numpy.random.", "random.")) and call.context.role("tf.py_function") is not None:
-        return (call.name, call.place) if _has_content(received(stage)) and name != "seed" else None
-    if name == "__call__" and call.const("training", True) is not False:
-        layer = _random_layer(deref(call.receiver) if call.receiver is not None else None)
-        return (layer, call.place) if layer is not None else None
-    return None
-
-
-def _random_layer(value: Value | None) -> str | None:
-    if isinstance(value, Layer):
-        short = value.type.rpartition(".")[2]
-        return short if short.startswith("Random") else None
-    if isinstance(value, Model):
-        found = (_random_layer(deref(layer)) for layer in value.layers or ())
-        return next((name for name in found if name is not None), None)
-    return None
-
-
-def _has_content(dataset: Dataset | None) -> bool:
-    """Whether elements are data, and not just numbers that a synthetic set is generated from."""
-    if dataset is None or dataset.element is None:
-        return True
-    parts = leaves(dataset.element)
-    return not all(isinstance(part, Array) and part.shape == () and part.dtype != "string" for part in parts)
-
-
 # --- repeat -------------------------------------------------------------------------------------------
 
 
@@ -215,7 +181,7 @@ def _repeated(trace: Trace, call: Call, dataset: Dataset) -> Finding | None:
     if not on_one_way(stage, call):
         return None
     times = stage.const("count", -1)
-    if (times is None and not dataset.infinite) or times == 1:
+    if times in (0, 1):
         return None
     edits = moved_before(trace, call, stages[position:])
     where = "in memory" if in_memory(call) else "in its file"
@@ -306,6 +272,7 @@ def _order(trace: Trace, call: Call, dataset: Dataset) -> Finding | None:
     stage = dataset.stage("shuffle")
     if (
         stage is None
+        or not on_one_way(stage, call)
         or stage.const("reshuffle_each_iteration", True) is False
         or since(dataset, "cache") is not None
     ):
