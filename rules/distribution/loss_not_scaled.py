@@ -81,19 +81,19 @@ the rank is not known, the mean is divided by the replicas.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import libcst as cst
 
 from oomlint.dryrun import replicas
-from oomlint.dryrun.losses import ADD, ADD_ALL, DIVIDE, MEAN, MULTIPLY, THROUGH
-from oomlint.dryrun.trace import Body, Call, Context, Trace
+from oomlint.dryrun.losses import MEAN
+from oomlint.dryrun.replica_losses import Fault, faults, gradients_scaled, of_train_step, over_the_batch
+from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Mapping, Opaque, Sequence, Unknown, Value, deref, tags_of
-from oomlint.dryrun.values.devices import ReplicaCount
+from oomlint.dryrun.values.base import Mapping, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function
-from oomlint.dryrun.values.training import Gradients, Model, Strategy
+from oomlint.dryrun.values.training import Strategy
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import imports_of
@@ -113,11 +113,10 @@ SUMMED = "gradients of the replicas are summed"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Where a loss is differentiated: on whose replicas, and with which Keras."""
+    """Where a loss is differentiated, and on whose replicas."""
 
     trace: Trace
     strategy: Strategy
-    keras3: bool
     evidence: tuple[Evidence, ...]
 
     @property
@@ -140,121 +139,23 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 
 
 def _differentiated(trace: Trace, keras3: bool) -> Iterator[Finding]:
-    scaled = _gradients_scaled(trace)
+    scaled = gradients_scaled(trace)
     if scaled is None:
         return
     for call in trace.calls("tf.GradientTape.gradient"):
         if id(call) in scaled:
             continue
-        strategy = replicas.on_replicas(call.context) or _of_train_step(call.context)
+        strategy = replicas.on_replicas(call.context) or of_train_step(call.context)
         target = call.value("target")
         if strategy is not None and replicas.replicates(strategy) and target is not None:
             evidence = (Evidence("its gradient is taken here, on every replica", call.place),)
-            yield from _terms(Step(trace, strategy, keras3, evidence), target, 0)
+            step = Step(trace, strategy, evidence)
+            for fault in faults(trace, target, keras3):
+                yield FINDINGS[fault.kind](step, fault)
 
 
-def _gradients_scaled(trace: Trace) -> set[int] | None:
-    """The `gradient` calls (by id) whose result the script scales itself; None if it sums over the replicas itself."""
-    if any(call.name.endswith(".all_reduce") for call in trace.calls_under("tf.distribute.")):
-        return None
-    for call in trace.calls("keras.Optimizer.apply_gradients"):
-        if call.argument("experimental_aggregate_gradients") or call.argument("skip_gradients_aggregation"):
-            return None
-    found: set[int] = set()
-    for call in trace.calls(*DIVIDE, *MULTIPLY):
-        values = [deref(argument.value) for argument in call.arguments]
-        if any(_by_replicas(value) for value in values):
-            found |= {id(value.made_by) for value in values if isinstance(value, Gradients)}
-    return found
-
-
-def _of_train_step(context: Context) -> Strategy | None:
-    """The strategy of a model whose own `train_step` this is."""
-    for body in context.all(Body):
-        owner = body.function.owner
-        if body.function.name == "train_step" and owner is not None and owner.instance is not None:
-            model = owner.instance.facet
-            return replicas.of_scope(model.context) if isinstance(model, Model) else None
-    return None
-
-
-def _terms(step: Step, value: Value, depth: int) -> Iterator[Finding]:
-    """What is wrong with the terms that make up a loss."""
-    value = deref(value)
-    call = step.trace.maker(value)
-    if call is None or depth > 32:
-        return
-    values = [deref(argument.value) for argument in call.arguments]
-    if call.name in ADD and len(values) >= 2:
-        for index, operand in enumerate(values[:2]):
-            if _is_penalty(step.trace, operand):
-                yield _penalty(step, call, index)
-            else:
-                yield from _terms(step, operand, depth + 1)
-    elif call.name in DIVIDE and len(values) >= 2:
-        if _by_replicas(values[1]):
-            if step.keras3 and _reduced_by_keras(step.trace, values[0]):
-                yield _twice(step, call)
-        elif isinstance(values[1], Const):
-            yield from _terms(step, values[0], depth + 1)
-    elif call.name in MULTIPLY and len(values) >= 2:
-        if isinstance(values[0], Const) or isinstance(values[1], Const):
-            yield from _terms(step, values[1] if isinstance(values[0], Const) else values[0], depth + 1)
-    elif call.name == "tf.nn.compute_average_loss":
-        if step.keras3 and values and _reduced_by_keras(step.trace, values[0]):
-            yield _averaged_again(step, call)
-    elif call.name in THROUGH and call.name != "tf.nn.scale_regularization_loss" and values:
-        yield from _terms(step, values[0], depth + 1)
-    elif call.name in MEAN and _over_the_batch(call):
-        if values and _reduced_by_keras(step.trace, values[0]):
-            yield from _terms(step, values[0], depth + 1)
-        else:
-            yield _mean(step, call)
-    elif not step.keras3 and _reduced_by_keras(step.trace, value):
-        yield _raises(step, call)
-
-
-def _by_replicas(value: Value) -> bool:
-    """A divisor that has to do with the number of replicas (the number, or a global batch)."""
-    trail = value.trail if isinstance(value, Const) else ()
-    return (
-        isinstance(value, ReplicaCount)
-        or "replicas" in tags_of(value)
-        or any("num_replicas" in item.text for item in trail)
-    )
-
-
-def _reduced_by_keras(trace: Trace, value: Value) -> bool:
-    """The result of a Keras loss object with the default reduction."""
-    call = trace.maker(value)
-    receiver = deref(call.receiver) if call is not None and call.receiver is not None else None
-    if not isinstance(receiver, Opaque) or not receiver.type.startswith("keras.losses."):
-        return False
-    chosen = receiver.made_by.argument("reduction") if receiver.made_by is not None else None
-    return chosen is None or chosen.const() in ("sum_over_batch_size", "mean", "auto")
-
-
-def _is_penalty(trace: Trace, value: Value) -> bool:
-    """`sum(model.losses)` as it is."""
-    call = trace.maker(value)
-    return "penalty" in tags_of(value) and (call is None or call.name in ADD_ALL)
-
-
-def _over_the_batch(call: Call) -> bool:
-    """A mean over all axes, or over the first."""
-    given = call.value("axis")
-    if call.receiver is not None and call.name.startswith("array."):
-        return False
-    match given:
-        case None | Const(value=None | 0):
-            operand = deref(call.arguments[0].value) if call.arguments else None
-            return not isinstance(operand, Sequence)
-        case Sequence(items=list(items)):
-            return any(isinstance(item, Const) and item.value == 0 for item in map(deref, items))
-    return False
-
-
-def _mean(step: Step, call: Call) -> Finding:
+def _mean(step: Step, fault: Fault) -> Finding:
+    call = fault.call
     return RULE.finding(
         call.place,
         f"this mean is over one replica's share of the batch, and {SUMMED}: the step is {step.times} too large",
@@ -292,7 +193,8 @@ def _average(call: Call, per_sample: bool) -> Fix | None:
     return Fix("take the mean over the global batch", Safety.UNSAFE, (edit,))
 
 
-def _penalty(step: Step, call: Call, index: int) -> Finding:
+def _penalty(step: Step, fault: Fault) -> Finding:
+    call, index = fault.call, fault.operand
     node = call.node
     operand: cst.CSTNode = node
     match node:
@@ -316,7 +218,8 @@ def _penalty(step: Step, call: Call, index: int) -> Finding:
     )
 
 
-def _twice(step: Step, call: Call) -> Finding:
+def _twice(step: Step, fault: Fault) -> Finding:
+    call = fault.call
     node = call.node
     fix = None
     if isinstance(node, cst.BinaryOperation):
@@ -332,7 +235,8 @@ def _twice(step: Step, call: Call) -> Finding:
     )
 
 
-def _averaged_again(step: Step, call: Call) -> Finding:
+def _averaged_again(step: Step, fault: Fault) -> Finding:
+    call = fault.call
     return RULE.finding(
         call.place,
         "compute_average_loss raises ValueError on the value of a Keras loss object: "
@@ -342,13 +246,23 @@ def _averaged_again(step: Step, call: Call) -> Finding:
     )
 
 
-def _raises(step: Step, call: Call) -> Finding:
+def _raises(step: Step, fault: Fault) -> Finding:
+    call = fault.call
     return RULE.finding(
         call.place,
         "Keras 2 raises ValueError here: a loss object with its default reduction cannot be used on replicas",
         evidence=step.evidence,
         help='make the loss with reduction="none" and use tf.nn.compute_average_loss',
     )
+
+
+FINDINGS: dict[str, Callable[[Step, Fault], Finding]] = {
+    "mean": _mean,
+    "penalty": _penalty,
+    "scaled twice": _twice,
+    "averaged again": _averaged_again,
+    "raises": _raises,
+}
 
 
 def _compiled(trace: Trace) -> Iterator[Finding]:
@@ -360,8 +274,8 @@ def _compiled(trace: Trace) -> Iterator[Finding]:
         evidence = (Evidence("compile is given the function here", call.place),)
         for function in _functions(call.value("loss")):
             for mean in trace.calls(*MEAN):
-                if mean.context.function() is function and _over_the_batch(mean) and _returned(mean):
-                    step = Step(trace, strategy, True, evidence)
+                if mean.context.function() is function and over_the_batch(mean) and _returned(mean):
+                    step = Step(trace, strategy, evidence)
                     yield RULE.finding(
                         mean.place,
                         f"this loss function returns one replica's mean, and {SUMMED}: "
