@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from oomlint.project.settings import Settings
 
 GROUP = "oomlint.rules"
+BUILT_IN = "oomlint.rules"
 
 Check = Callable[["Trace", "Settings"], Iterator[Finding]]
 
@@ -47,8 +51,26 @@ class RegisteredRule:
 @functools.cache
 def load_rules() -> tuple[RegisteredRule, ...]:
     """All installed rules, by code."""
-    names = sorted({point.value for point in entry_points(group=GROUP)})
-    return collect(importlib.import_module(name) for name in names)
+    names = {point.value for point in entry_points(group=GROUP)} or {BUILT_IN}
+    return collect(_package(name) for name in sorted(names))
+
+
+def _package(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if name != BUILT_IN or error.name != name:
+            raise
+    # `python -m oomlint` in a checkout finds the package there, and its rules beside it instead of inside.
+    folder = Path(__file__).parents[2] / "rules"
+    spec = importlib.util.spec_from_file_location(
+        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    if spec is None or spec.loader is None or not folder.is_dir():
+        raise RegistryError(f"the package {name} is not installed")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def collect(roots: Iterable[ModuleType]) -> tuple[RegisteredRule, ...]:

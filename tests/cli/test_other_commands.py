@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 from command import oomlint, process
 
@@ -11,6 +15,18 @@ import oomlint as package
 
 def test_version():
     assert process("--version").stdout == f"oomlint {package.__version__}\n"
+
+
+def test_it_runs_in_a_checkout_too():
+    root = Path(__file__).parents[2]
+    # Without its site-packages' finders, as in a checkout beside a plain install.
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.meta_path[:] = [f for f in sys.meta_path if isinstance(f, type)];"
+         "from oomlint.cli import main; sys.exit(main(['rule', 'OOM301']))"],
+        cwd=root, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(root)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("# OOM301 ")
 
 
 def test_no_command_is_usage():
