@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from oomlint.syntax.place import Place
 
 
+# What these say of an array is no part of it: what flowed into the array did not flow into them.
+MEASURES = frozenset({"shape", "ndim", "dtype", "size", "nbytes", "itemsize"})
+
+
 def get_attribute(run: Run, value: Value, name: str, place: Place) -> Value:
     """`value.name`."""
     value = deref(value)
@@ -25,7 +29,7 @@ def get_attribute(run: Run, value: Value, name: str, place: Place) -> Value:
         case Unknown():
             known = value.attributes.get(name)
             if known is None:
-                known = Unknown(tags=value.tags, name=name)
+                known = Unknown(tags=frozenset() if name in MEASURES else value.tags, name=name)
                 known.made_by = None
                 value.attributes[name] = known
             if isinstance(known, Unknown) and known.role is None:

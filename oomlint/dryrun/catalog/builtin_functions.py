@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oomlint.dryrun.catalog.array_values import tags_of_all, without_loads
+from oomlint.dryrun.catalog.array_values import figures, tags_of_all, without_loads
 from oomlint.dryrun.catalog.registry import Iteration, function
 from oomlint.dryrun.shapes import dimension_at, number
 from oomlint.dryrun.trace import Iterate, Loop
@@ -42,7 +42,9 @@ def computed(value: Any, *sources: Value | None) -> Const:
 
 def positional(call: Call) -> list[Value]:
     """The positional arguments."""
-    return [deref(argument.value) for argument in call.arguments if argument.name is None and not argument.star]
+    return [
+        deref(argument.value) for argument in call.arguments if argument.name is None and not argument.star
+    ]
 
 
 def items_of(run: Run, value: Value | None) -> Iteration:
@@ -97,7 +99,7 @@ def length(call: Call, run: Run) -> Value:
             count = result if isinstance(result, Const) else None
     if count is not None:
         return count
-    tags = without_loads(tags_of(value)) if value is not None else frozenset()
+    tags = figures(tags_of(value)) if value is not None else frozenset()
     return Unknown(type="int", tags=tags)
 
 
@@ -109,7 +111,9 @@ def range_(call: Call, run: Run) -> Value:
     if not given or any(argument.star for argument in call.arguments):
         return Sequence("range", element=Unknown(type="int"))
     if None in bounds:
-        return Sequence("range", element=Unknown(type="int", tags=tags_of_all(*given)), tags=tags_of_all(*given))
+        return Sequence(
+            "range", element=Unknown(type="int", tags=tags_of_all(*given)), tags=tags_of_all(*given)
+        )
     try:
         numbers = range(*(bound for bound in bounds if bound is not None))
         count = len(numbers)
@@ -151,10 +155,18 @@ def zip_(call: Call, run: Run) -> Value:
     counts = [column.count for column in columns]
     known = [count for count in counts if count is not None]
     count = min(known, key=lambda item: int(item.value)) if known and len(known) == len(counts) else None
-    return Sequence("generator", element=Sequence("tuple", items=ones), count=count, tags=tags_of_all(*values))
+    return Sequence(
+        "generator", element=Sequence("tuple", items=ones), count=count, tags=tags_of_all(*values)
+    )
 
 
-@function("builtins.list", "builtins.sorted", "builtins.reversed", "builtins.tuple", parameters="iterable key reverse")
+@function(
+    "builtins.list",
+    "builtins.sorted",
+    "builtins.reversed",
+    "builtins.tuple",
+    parameters="iterable key reverse",
+)
 def list_(call: Call, run: Run) -> Value:
     """A list or tuple of what an iterable gives; sorting keeps its elements."""
     name = call.name.rpartition(".")[2]
@@ -167,7 +179,11 @@ def list_(call: Call, run: Run) -> Value:
     elif name == "sorted":
         constants = [item for item in map(deref, result.items) if isinstance(item, Const)]
         backwards = call.const("reverse", False)
-        if len(constants) == len(result.items) and call.argument("key") is None and isinstance(backwards, bool):
+        if (
+            len(constants) == len(result.items)
+            and call.argument("key") is None
+            and isinstance(backwards, bool)
+        ):
             try:
                 constants.sort(key=lambda item: item.value, reverse=backwards)
                 result.items = list(constants)
@@ -381,5 +397,3 @@ def input_(call: Call, run: Run) -> Value:
 def progress(call: Call, run: Run) -> Value:
     """A progress bar gives the items that it is put around."""
     return call.value("iterable") or (call.value("sequence") or Unknown())
-
-

@@ -145,7 +145,14 @@ def _given(parser: Parser, words: list[Value], call: Call, run: Run) -> dict[str
 
 # --- absl and TF flags --------------------------------------------------------------------------------
 
-_FLAG_TYPES = {"integer": "int", "float": "float", "string": "str", "bool": "bool", "boolean": "bool", "enum": "str"}
+_FLAG_TYPES = {
+    "integer": "int",
+    "float": "float",
+    "string": "str",
+    "bool": "bool",
+    "boolean": "bool",
+    "enum": "str",
+}
 _ROOTS = ("absl.flags", "tf.flags", "tf.app.flags")
 
 

@@ -63,7 +63,12 @@ def joined(call: Call, run: Run) -> Value:
     values = [deref(argument.value) for argument in call.arguments]
     texts = [text_of(value) for value in values]
     tags = tags_of_all(*values)
-    if call.name.endswith("join") and texts and None not in texts and not any(item.star for item in call.arguments):
+    if (
+        call.name.endswith("join")
+        and texts
+        and None not in texts
+        and not any(item.star for item in call.arguments)
+    ):
         return computed(posixpath.join(*(text for text in texts if text is not None)), *values)
     return Unknown(type="str", tags=tags)
 
@@ -204,7 +209,9 @@ def parts(value: Value, run: Run) -> Value:
 # --- data in files ------------------------------------------------------------------------------------
 
 
-@function("json.load", "json.loads", "yaml.load", "yaml.safe_load", "toml.load", "tomllib.load", "tomllib.loads")
+@function(
+    "json.load", "json.loads", "yaml.load", "yaml.safe_load", "toml.load", "tomllib.load", "tomllib.loads"
+)
 def settings(call: Call, run: Run) -> Value:
     """A settings file is not looked into."""
     return Unknown()

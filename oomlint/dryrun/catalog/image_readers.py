@@ -68,7 +68,9 @@ def img_to_array(call: Call, run: Run) -> Value:
     shape = image.shape
     if shape is not None and len(shape) == 2:
         shape = (*shape, Const(1))
-    return replace(image, library="numpy", shape=shape, dtype=name, origin=step(call), tags=image.tags | DECODED)
+    return replace(
+        image, library="numpy", shape=shape, dtype=name, origin=step(call), tags=image.tags | DECODED
+    )
 
 
 @function("keras.utils.array_to_img", parameters="x")
@@ -85,7 +87,10 @@ _APPLICATIONS = (
 )  # fmt: skip
 
 
-@function(*(f"keras.applications.{name}.preprocess_input" for name in _APPLICATIONS), parameters="x data_format mode")
+@function(
+    *(f"keras.applications.{name}.preprocess_input" for name in _APPLICATIONS),
+    parameters="x data_format mode",
+)
 def preprocess_input(call: Call, run: Run) -> Value:
     """The same pictures as floats: integers become float32."""
     value = call.value("x")

@@ -68,7 +68,11 @@ _TRUTH = ("isnan", "isfinite", "isinf", "logical_not", "signbit", "isin", "in1d"
 def _number(call: Call, value: Value) -> Value | None:
     """The result for one known number, which keeps its value: `np.sqrt(2)` is a float64, not a float."""
     name = call.name.rpartition(".")[2]
-    if not isinstance(value, Const) or not isinstance(value.value, int | float) or value.value in (True, False):
+    if (
+        not isinstance(value, Const)
+        or not isinstance(value.value, int | float)
+        or value.value in (True, False)
+    ):
         return None
     compute = getattr(math, {"absolute": "fabs", "fabs": "fabs"}.get(name, name), None)
     if name in ("abs", "absolute", "clip", "round", "around"):

@@ -111,7 +111,15 @@ class Unpickled(Value):
         return Array("numpy", None, None, tags=self.tags)
 
 
-@function("pickle.load", "pickle.loads", "cPickle.load", "_pickle.load", "dill.load", "joblib.load", "cloudpickle.load")
+@function(
+    "pickle.load",
+    "pickle.loads",
+    "cPickle.load",
+    "_pickle.load",
+    "dill.load",
+    "joblib.load",
+    "cloudpickle.load",
+)
 def unpickle(call: Call, run: Run) -> Value:
     """Whatever was pickled."""
     return Unpickled(loaded(call))

@@ -146,4 +146,6 @@ def dataclass_asdict(call: Call, run: Run) -> Value:
     if not isinstance(value, Instance):
         return Unknown()
     entries = {name: run.attribute(value, name, call.place) for name in value.cls.fields}
-    return Mapping(dict(entries)) if "asdict" in call.name else Sequence("tuple", items=list(entries.values()))
+    return (
+        Mapping(dict(entries)) if "asdict" in call.name else Sequence("tuple", items=list(entries.values()))
+    )

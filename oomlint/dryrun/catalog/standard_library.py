@@ -51,7 +51,11 @@ def mathematics(call: Call, run: Run) -> Value:
     values = positional(call)
     numbers = [value.value for value in values if isinstance(value, Const)]
     small = all(isinstance(value, int | float) and abs(value) < 1e15 for value in numbers)
-    if len(numbers) == len(values) and small and not (name in ("factorial", "comb") and max(numbers, default=0) > 64):
+    if (
+        len(numbers) == len(values)
+        and small
+        and not (name in ("factorial", "comb") and max(numbers, default=0) > 64)
+    ):
         try:
             return computed(getattr(math, name)(*numbers), *values)
         except (TypeError, ValueError, OverflowError, ZeroDivisionError):

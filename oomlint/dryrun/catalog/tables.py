@@ -54,7 +54,9 @@ def frame(call: Call, run: Run) -> Value:
     array = as_array(data)
     rows = dimension_at(array.shape, 0) if array is not None else None
     if call.name.endswith("Series"):
-        return Array("pandas", (rows,), array.dtype if array is not None else None, step(call), tags_of_all(data))
+        return Array(
+            "pandas", (rows,), array.dtype if array is not None else None, step(call), tags_of_all(data)
+        )
     return table(call, rows, tags_of_all(data))
 
 
@@ -249,5 +251,3 @@ def old_value(value: Value, run: Run) -> Value:
 def lazy(call: Call, run: Run) -> Value:
     """A reader that reads what is asked for."""
     return Array("h5py", None, None, step(call))
-
-

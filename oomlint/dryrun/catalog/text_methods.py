@@ -54,7 +54,11 @@ def text_method(call: Call, run: Run) -> Value:
 
 def _harmless(template: str) -> bool:
     """A format string without widths (they can ask for gigabytes) and attribute look-ups."""
-    return ":" not in template and "." not in template.partition("{")[2].partition("}")[0] and len(template) < 1_000
+    return (
+        ":" not in template
+        and "." not in template.partition("{")[2].partition("}")[0]
+        and len(template) < 1_000
+    )
 
 
 def _plain(value: Value) -> Any:
