@@ -286,7 +286,9 @@ def _fieldwise(left: Any, right: Any) -> Value:
         if item.name == "tags":
             changes[item.name] = one | two
         elif isinstance(one, Value) and isinstance(two, Value):
-            changes[item.name] = join(one, two)
+            met = join(one, two)  # a field that is not known is None, not Unknown
+            unknown = isinstance(met, Unknown) and item.default is None
+            changes[item.name] = None if unknown else met
         elif one != two:
             if item.default is not None and not isinstance(item.default, str | bool | frozenset | tuple):
                 return Unknown(tags=tags_of(left) | tags_of(right))
