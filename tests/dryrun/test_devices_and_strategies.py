@@ -7,7 +7,7 @@ import pytest
 from oomlint.documents.python_file import document_from_text
 from oomlint.dryrun import dry_run, gpu_setup, replicas
 from oomlint.dryrun.trace import Trace
-from oomlint.dryrun.values.base import Const, tags_of
+from oomlint.dryrun.values.base import Const, Opaque, tags_of
 from oomlint.dryrun.values.devices import Device, DeviceList
 from oomlint.dryrun.values.training import Model, Strategy
 from oomlint.syntax.parse import parse
@@ -79,6 +79,24 @@ class TestDevices:
             "tf.config.list_physical_devices"
         )
         assert call.result == DeviceList("CPU")
+
+
+class TestSessions:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "c = tf.compat.v1.ConfigProto()\nc.gpu_options.allow_growth = True",
+            "o = tf.compat.v1.GPUOptions(allow_growth=True)\nc = tf.compat.v1.ConfigProto(gpu_options=o)",
+            "c = tf.compat.v1.ConfigProto(gpu_options=tf.compat.v1.GPUOptions(allow_growth=True))",
+        ],
+    )
+    def test_the_options_that_a_session_gets(self, text: str) -> None:
+        (call,) = run(text + "\ntf.compat.v1.Session(config=c)").calls("tf.Session")
+        config = call.value("config")
+        assert isinstance(config, Opaque)
+        options = config.attributes["gpu_options"]
+        assert isinstance(options, Opaque)
+        assert options.attributes["allow_growth"] == Const(True)
 
 
 class TestEnvironment:

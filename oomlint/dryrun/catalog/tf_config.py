@@ -118,10 +118,18 @@ def device_scope(call: Call, run: Run) -> Value:
     return Opaque("tf.device", call)
 
 
-@function("tf.ConfigProto", "tf.GPUOptions")
+@function("tf.GPUOptions")
+def gpu_options(call: Call, run: Run) -> Value:
+    """GPU options of a TF1 session, given as keywords or written to as attributes."""
+    return Opaque(call.name, call, {item.name: deref(item.value) for item in call.arguments if item.name})
+
+
+@function("tf.ConfigProto")
 def session_options(call: Call, run: Run) -> Value:
-    """Options of a TF1 session, written to as attributes."""
-    return Opaque(call.name, call)
+    """Options of a TF1 session, with their GPU options."""
+    given = call.value("gpu_options")
+    options = given if isinstance(given, Opaque) else Opaque("tf.GPUOptions", call)
+    return Opaque(call.name, call, {"gpu_options": options})
 
 
 @function("tf.Session", "tf.InteractiveSession", parameters="target graph config")
