@@ -72,16 +72,14 @@ where the reset belongs, and what replaces the argument, depends on the loop.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from oomlint.rules.training_loop import batches, updates
+from oomlint.rules.training_loop import batches, rounds, updates
 
-from oomlint.dryrun.imports import dotted
-from oomlint.dryrun.trace import Body, Branch, Context, Loop
+from oomlint.dryrun.trace import Body, Loop
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Sequence, Value, deref
+from oomlint.dryrun.values.base import Sequence, Value, deref
 from oomlint.dryrun.values.training import Gradients, Optimizer, StrategyScope
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import Replace
@@ -101,14 +99,6 @@ RULE = Rule(
 ARGUMENT = "gradient_accumulation_steps"
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """How many rounds are summed: the number, and how the script calls it where the update stands."""
-
-    number: int | None = None
-    text: str | None = None
-
-
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """The optimizer's own accumulation under a strategy, then the sums made by hand."""
     yield from _under_a_strategy(trace)
@@ -118,16 +108,28 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if found is None:
             continue
         accumulator, gradients = found
-        loop = _innermost(gradients.made_by.context) if gradients.made_by is not None else None
-        if loop is None or id(loop.place.node) not in over:
+        each = _round(gradients, over)
+        if each is None:
             continue
-        around = _innermost(update.call.context)
-        if around is not None and not _is_reset(trace, update, accumulator, around):
-            yield _never_reset(update, gradients, loop)
+        around = each if each.loop is None else rounds.Round(rounds.innermost(update.call.context))
+        counted = each.loop is None or around.loop is not None
+        if counted and not _is_reset(trace, update, accumulator, around):
+            yield _never_reset(update, gradients, each)
         elif not _averaged(gradients):
-            steps = _steps(trace, update, loop)
+            steps = rounds.steps_of(trace, update, each)
             if steps is not None:
-                yield _unscaled(update, gradients, loop, steps)
+                yield _unscaled(update, gradients, each, steps)
+
+
+def _round(gradients: Gradients, over: set[int]) -> rounds.Round | None:
+    """What brings a new batch for these gradients, if it is known that something does."""
+    made = gradients.made_by
+    if made is None:
+        return None
+    loop = rounds.innermost(made.context)
+    if loop is not None and id(loop.place.node) in over:
+        return rounds.Round(loop)
+    return rounds.Round(None) if rounds.in_train_step(made.context) else None
 
 
 # --- the optimizer's argument under a mirrored strategy --------------------------------------------------
@@ -183,10 +185,6 @@ def _batch_loops(trace: Trace) -> set[int]:
     return found
 
 
-def _innermost(context: Context) -> Loop | None:
-    return next((loop for loop in context.loops() if loop.kind != "comprehension"), None)
-
-
 def _accumulated(trace: Trace, update: updates.Update) -> tuple[Value, Gradients] | None:
     """What is applied, if it is a sum over steps: a list of sums, or variables with `assign_add`."""
     for value in update.gradients:
@@ -221,11 +219,11 @@ def _list_name(update: updates.Update) -> cst.BaseExpression | None:
     return node if isinstance(node, cst.Name | cst.Attribute) else None
 
 
-def _is_reset(trace: Trace, update: updates.Update, accumulator: Value, around: Loop) -> bool:
+def _is_reset(trace: Trace, update: updates.Update, accumulator: Value, around: rounds.Round) -> bool:
     """Whether the sums start again somewhere in the loop of the updates (or may, where we cannot see)."""
     if isinstance(accumulator, Array):
         maker = trace.maker(accumulator)
-        if maker is None or _inside(maker.context, around):
+        if maker is None or around.surrounds(maker.context):
             return True
         for call in trace.all_calls():
             if call.name == "array.assign" and call.receiver is accumulator:
@@ -243,13 +241,9 @@ def _is_reset(trace: Trace, update: updates.Update, accumulator: Value, around: 
             continue
         function = assign.context.function()
         fresh = assign.path.startswith("self.") and function is not None and function.name != "__init__"
-        if fresh or _inside(assign.context, around):
+        if fresh or around.surrounds(assign.context):
             return True
     return False
-
-
-def _inside(context: Context, loop: Loop) -> bool:
-    return any(isinstance(frame, Loop) and frame.place.node is loop.place.node for frame in context.frames())
 
 
 def _summed(value: Value) -> bool:
@@ -259,79 +253,7 @@ def _summed(value: Value) -> bool:
     return isinstance(value, Gradients) and value.summed
 
 
-def _steps(trace: Trace, update: updates.Update, loop: Loop) -> Steps | None:
-    """How many steps one update sums: the rounds of the inner loop, or N of `step % N == 0`."""
-    context = update.call.context
-    if not _inside(context, loop):
-        number = loop.trip.value if loop.trip is not None and isinstance(loop.trip.value, int) else None
-        if number is not None and number < 2:
-            return None
-        match loop.place.node:
-            case cst.For(
-                iter=cst.Call(func=cst.Name(value="range"), args=[cst.Arg(value=cst.Name(value=text))])
-            ):
-                return Steps(number, text)
-        return Steps(number, None)
-    function = context.function()
-    for body, frame in _branches(context):
-        found = _period(frame.test_node) if frame.test_node is not None else None
-        if found is None:
-            continue
-        text = (
-            update.call.source.code(found)
-            if isinstance(found, cst.Name | cst.Attribute | cst.Integer)
-            else ""
-        )
-        number = _number(trace, found)
-        here = body is function or text.startswith("self.") or isinstance(found, cst.Integer)
-        if number is None or number > 1:
-            return Steps(number, text if here and text else None)
-    return None
-
-
-def _branches(context: Context) -> Iterator[tuple[object, Branch]]:
-    """The conditions around a place, each with the function whose body it stands in."""
-    pending: list[Branch] = []
-    for frame in context.frames():
-        if isinstance(frame, Branch):
-            pending.append(frame)
-        elif isinstance(frame, Body):
-            yield from ((frame.function, branch) for branch in pending)
-            pending = []
-    yield from ((None, branch) for branch in pending)
-
-
-def _period(test: cst.CSTNode) -> cst.BaseExpression | None:
-    """N in a test like `(step + 1) % N == 0` or `count == N`."""
-    stack: list[cst.CSTNode] = [test]
-    equal: cst.BaseExpression | None = None
-    while stack:
-        node = stack.pop()
-        match node:
-            case cst.BinaryOperation(operator=cst.Modulo(), right=right):
-                return right
-            case cst.Comparison(
-                comparisons=[cst.ComparisonTarget(operator=cst.Equal() | cst.GreaterThanEqual())]
-            ):
-                equal = node.comparisons[0].comparator
-        stack.extend(node.children)
-    return equal
-
-
-def _number(trace: Trace, node: cst.BaseExpression) -> int | None:
-    """The number behind the expression: a literal, or the last constant that its name was bound to."""
-    if isinstance(node, cst.Integer):
-        return node.evaluated_value
-    name = dotted(node)
-    found: int | None = None
-    for assign in trace.assigns():
-        value = deref(assign.value)
-        if name and assign.path == name:
-            found = value.value if isinstance(value, Const) and isinstance(value.value, int) else None
-    return found
-
-
-def _never_reset(update: updates.Update, gradients: Gradients, loop: Loop) -> Finding:
+def _never_reset(update: updates.Update, gradients: Gradients, each: rounds.Round) -> Finding:
     return RULE.finding(
         update.call.place,
         "these sums are never set to zero: every update applies all gradients since the loop began",
@@ -341,14 +263,16 @@ def _never_reset(update: updates.Update, gradients: Gradients, loop: Loop) -> Fi
                 if gradients.made_by
                 else []
             ),
-            Evidence("the loop over batches", loop.place),
+            *([Evidence("the loop over batches", each.loop.place)] if each.loop is not None else []),
         ],
         help="set the sums to zero after the update",
         severity=Severity.ERROR,
     )
 
 
-def _unscaled(update: updates.Update, gradients: Gradients, loop: Loop, steps: Steps) -> Finding:
+def _unscaled(
+    update: updates.Update, gradients: Gradients, each: rounds.Round, steps: rounds.Steps
+) -> Finding:
     optimizer = update.optimizer
     kind, clip = updates.kind(optimizer), updates.clipping(optimizer)
     count = f"{steps.number}" if steps.number is not None else f"`{steps.text}`" if steps.text else "all"
@@ -369,7 +293,8 @@ def _unscaled(update: updates.Update, gradients: Gradients, loop: Loop, steps: S
     evidence = [Evidence(effect, made)]
     if gradients.made_by is not None:
         evidence.append(Evidence("the gradients that are summed", gradients.made_by.place))
-    evidence.append(Evidence("the loop over batches", loop.place))
+    if each.loop is not None:
+        evidence.append(Evidence("the loop over batches", each.loop.place))
     return RULE.finding(
         update.call.place,
         f"the gradients of {count} steps are summed and applied without dividing them by {count}"
@@ -382,7 +307,7 @@ def _unscaled(update: updates.Update, gradients: Gradients, loop: Loop, steps: S
     )
 
 
-def _fix(update: updates.Update, steps: Steps) -> Fix | None:
+def _fix(update: updates.Update, steps: rounds.Steps) -> Fix | None:
     node = _list_name(update)
     divisor = steps.text or (f"{steps.number}" if steps.number is not None else None)
     if node is None or divisor is None:

@@ -10,6 +10,7 @@ from oomlint.dryrun.catalog.registry import function
 from oomlint.dryrun.catalog.tensor_values import as_tensor, result, tensor
 from oomlint.dryrun.catalog.tf_tensors import axis_of, shaped, typed, wanted
 from oomlint.dryrun.shapes import axes_of, broadcast, derived, number, reduce, stack, transpose
+from oomlint.dryrun.trace import Branch
 from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref, join, tags_of
 
@@ -171,9 +172,17 @@ def multiplied(call: Call, run: Run) -> Value:
 
 @function("tf.cond", "tf.case", parameters="pred true_fn false_fn")
 def cond(call: Call, run: Run) -> Value:
-    """Either way."""
-    ways = [call.value("true_fn"), call.value("false_fn")]
-    results = [run.call(way, [], call) for way in ways if way is not None]
+    """Either way, each under its condition as in an `if`."""
+    test = call.argument("pred")
+    results = []
+    for name in ("true_fn", "false_fn"):
+        way = call.value(name)
+        if way is None or test is None:
+            continue
+        node = test.arg.value if test.arg is not None else None
+        branch = Branch(call.place, test.value, name == "true_fn", node)
+        with run.inside(run.context.inside(branch)):
+            results.append(run.call(way, [], call))
     return join(results[0], results[1]) if len(results) == 2 else Unknown()
 
 
