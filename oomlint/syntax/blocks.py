@@ -133,7 +133,7 @@ def imports_of(source: Source, library: str, roots: tuple[str, ...] = ()) -> Imp
     at: int | None = None
     for index, statement in enumerate(block):
         for alias, bound in _imported(statement):
-            if alias == library:
+            if alias in (library, f"{library}.compat.v2"):
                 name, at = bound, index
             elif at is None and alias.partition(".")[0] in (library, *roots):
                 at = index

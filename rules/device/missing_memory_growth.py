@@ -59,8 +59,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from oomlint.dryrun import gpu_setup, replicas
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Unknown, Value, deref
@@ -214,26 +212,29 @@ def _trains(value: Value, training: list[Call]) -> bool:
 def _fix(trace: Trace) -> Fix | None:
     """The block, after the imports that bring TensorFlow in (or Keras, if TensorFlow itself is not imported)."""
     imports = imports_of(trace.source, "tensorflow", ("keras", "tf_keras"))
-    if imports is None:
-        return None
-    name = imports.name or "tf"
-    block = (
-        "",
-        f'for gpu in {name}.config.list_physical_devices("GPU"):',
-        f"    {name}.config.experimental.set_memory_growth(gpu, True)",
-    )
-    place = trace.source.place(imports.last)
+    if imports is None or any(module.startswith("tensorflow.compat.v1") for module, _ in trace.imports):
+        return None  # a session has its own options
     last = _visible_set(trace, imports.index)
     if last is None:
         return None
-    edits: list[Edit] = [InsertAfter(trace.source.place(last), block)]
+    name = imports.name or "tf"
+    block = [
+        "",
+        f'for gpu in {name}.config.list_physical_devices("GPU"):',
+        f"    {name}.config.experimental.set_memory_growth(gpu, True)",
+    ]
+    statements = trace.source.module.body
+    if last + 1 < len(statements) and not getattr(statements[last + 1], "leading_lines", ()):
+        block.append("")
+    place = trace.source.place(imports.last)
+    edits: list[Edit] = [InsertAfter(trace.source.place(statements[last]), tuple(block))]
     if imports.name is None:
         edits.insert(0, AddImport(place, "import tensorflow as tf"))
     return Fix("set memory growth on every GPU after the imports", Safety.UNSAFE, tuple(edits))
 
 
-def _visible_set(trace: Trace, index: int) -> cst.CSTNode | None:
-    """The statement after which the visible GPUs are settled, from a statement of the module on.
+def _visible_set(trace: Trace, index: int) -> int | None:
+    """The number of the statement after which the visible GPUs are settled, from a statement of the module on.
 
     Listing the GPUs makes CUDA read CUDA_VISIBLE_DEVICES, so the script has to have set it by then.
     """
@@ -243,4 +244,4 @@ def _visible_set(trace: Trace, index: int) -> cst.CSTNode | None:
         if at is None or call.context.innermost(Body) is not None:
             return None
         index = max(index, at)
-    return block[index]
+    return index
