@@ -7,9 +7,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Branch, Call, Event, Iterate, Role
+from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref
-from oomlint.dryrun.values.data import Dataset
+from oomlint.dryrun.values.data import Dataset, leaves
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
@@ -19,6 +21,7 @@ KEEPING = frozenset(
     {"shuffle", "repeat", "take", "skip", "shard", "cache", "prefetch", "with_options", "concatenate"}
 )
 BATCHING = frozenset({"batch", "padded_batch", "ragged_batch", "map_and_batch", "dense_to_ragged_batch"})
+ALIGNMENT = 64  # bytes: TensorFlow's allocator; slices at such offsets point into the tensor they are of
 SPLITTING = frozenset({"unbatch", "flat_map", "interleave"})
 
 
@@ -64,6 +67,31 @@ def batched(dataset: Dataset) -> bool:
         if stage_name(stage) in BATCHING or stage_name(stage) == "rebatch":
             return True
     return "batched" in dataset.tags
+
+
+def held_by_element(dataset: Dataset) -> Size | None:
+    """Bytes that a buffer or cache holds per element: parts that are in memory anyway cost nothing."""
+    kept = since(dataset, "cache")
+    if kept is not None and all(stage_name(stage) in KEEPING for stage in kept):
+        if in_memory(dataset.stages[-len(kept) - 1]):
+            return None
+    sliced = _slices(dataset)
+    total: Size | None = None
+    exact = True
+    for leaf in leaves(dataset.element):
+        size = leaf.size if isinstance(leaf, Array) else None
+        if size is None:
+            exact = False
+        elif not sliced or size.bytes % ALIGNMENT:
+            total = size if total is None else total.plus(size)
+    return total if exact or total is None else total.plus(None)
+
+
+def _slices(dataset: Dataset) -> bool:
+    """Whether the elements are still slices of arrays that the source holds."""
+    sources = {"from_tensor_slices", "from_tensors"}
+    names = [stage_name(stage) for stage in dataset.stages]
+    return bool(sources & set(names)) and set(names) <= sources | KEEPING | {"zip"}
 
 
 def inside(trace: Trace, stage: Call) -> Iterator[Call]:

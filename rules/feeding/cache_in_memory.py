@@ -69,6 +69,7 @@ from oomlint.dryrun.pipelines import (
     BATCHING,
     KEEPING,
     batched,
+    held_by_element,
     in_memory,
     on_one_way,
     received,
@@ -205,7 +206,7 @@ def _repeated(trace: Trace, call: Call, dataset: Dataset) -> Finding | None:
 
 def cached(dataset: Dataset) -> Size | None:
     """What a cache of the whole set holds."""
-    element = dataset.element_size
+    element = held_by_element(dataset)
     if element is None or dataset.count is None or dataset.infinite:
         return None
     return element.times(dataset.count, "a set of {} elements")
@@ -216,7 +217,7 @@ def _large(trace: Trace, call: Call, dataset: Dataset, settings: Settings) -> Fi
     severity = over(held, settings.budget.host) if held is not None else None
     if held is None or severity is None:
         return None
-    element = dataset.element_size
+    element = held_by_element(dataset)
     assert element is not None
     return RULE.finding(
         _name(call),

@@ -60,7 +60,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.pipelines import BATCHING, KEEPING, SPLITTING, in_memory, received, since, stage_name
+from oomlint.dryrun.pipelines import BATCHING, SPLITTING, held_by_element, received, stage_name
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.arrays import Array
@@ -83,7 +83,6 @@ RULE = Rule(
 )
 
 MOVABLE = BATCHING | {"map", "prefetch", "with_options"}
-ALIGNMENT = 64  # bytes: TensorFlow's allocator; slices at such offsets point into the tensor they are of
 
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
@@ -96,17 +95,23 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         severity = over(held, settings.budget.host) if held is not None else None
         if held is None or severity is None:
             continue
-        element = element_bytes(dataset)
+        element = held_by_element(dataset)
         assert element is not None
         yield RULE.finding(
             argument.place,
-            f"the shuffle buffer holds {held.factors[0].value:,} elements of {element.bytes:,} B: {held}"
+            f"the shuffle buffer holds {_most(dataset)}{held.factors[0].value:,} elements"
+            f" of {element.bytes:,} B: {held}"
             f" (budget: {settings.budget.host_label})",
             evidence=[*factors(held), *_batch(dataset)],
             help=_help(dataset),
             fix=_fix(trace, call, dataset, settings),
             severity=severity,
         )
+
+
+def _most(dataset: Dataset) -> str:
+    """How sure the number of elements is: a set of unknown length may be shorter than the buffer."""
+    return "" if dataset.infinite or dataset.count is not None else "up to "
 
 
 def _shuffles(trace: Trace) -> Iterator[Call]:
@@ -122,33 +127,8 @@ def buffered(dataset: Dataset, wanted: object) -> Size | None:
     count = wanted
     if not dataset.infinite and dataset.count is not None and dataset.count.value < wanted.value:
         count = dataset.count
-    element = element_bytes(dataset)
+    element = held_by_element(dataset)
     return element.times(count, "a buffer of {} elements") if element is not None else None
-
-
-def element_bytes(dataset: Dataset) -> Size | None:
-    """Bytes that one buffered element takes of its own: parts that are held anyway cost nothing."""
-    kept = since(dataset, "cache")
-    if kept is not None and all(stage_name(stage) in KEEPING for stage in kept):
-        if in_memory(dataset.stages[-len(kept) - 1]):
-            return None
-    sliced = _slices(dataset)
-    total: Size | None = None
-    exact = True
-    for leaf in leaves(dataset.element):
-        size = leaf.size if isinstance(leaf, Array) else None
-        if size is None:
-            exact = False
-        elif not sliced or size.bytes % ALIGNMENT:
-            total = size if total is None else total.plus(size)
-    return total if exact or total is None else total.plus(None)
-
-
-def _slices(dataset: Dataset) -> bool:
-    """Whether the elements are still slices of arrays that the source holds."""
-    sources = {"from_tensor_slices", "from_tensors"}
-    names = [stage_name(stage) for stage in dataset.stages]
-    return bool(sources & set(names)) and set(names) <= sources | KEEPING | {"zip"}
 
 
 def _batch(dataset: Dataset) -> list[Evidence]:

@@ -305,6 +305,13 @@ for _ in cached:
     pass
 found["after cache"] = filled(cached.shuffle(64))
 found["decoded"] = filled(tf.data.Dataset.range(64).map(picture).shuffle(64))
+rows = tf.data.Dataset.from_tensor_slices(np.zeros((4096, 64, 64), dtype="float32"))
+for _ in rows.take(1):
+    pass
+before, kept = resident(), rows.cache()
+for _ in kept:
+    pass
+found["cached slices"] = resident() - before
 print(json.dumps(found))
 """
 
@@ -319,5 +326,6 @@ def test_what_a_shuffle_buffer_costs() -> None:
     found = json.loads(done.stdout.strip().splitlines()[-1])
     assert found["aligned"] < 16, found
     assert found["after cache"] < 16, found
+    assert found["cached slices"] < 16, found
     assert found["unaligned"] > 48, found
     assert found["decoded"] > 48, found
