@@ -3,15 +3,16 @@
 ## What it does
 
 Reports gradient accumulation that applies the sum of N steps where the mean was meant; accumulators that
-are applied and never set to zero again; and `gradient_accumulation_steps` on an optimizer that is used under
-a mirrored strategy.
+are applied and never set to zero again; and, under a mirrored strategy, `gradient_accumulation_steps` or an
+update inside a condition of the graph.
 
 ## Why is this bad?
 
 With SGD the sum is a learning rate N times larger. Adam and its kin divide the factor out, unless gradients
 are clipped: clipping sees the sum. An accumulator that is never reset applies every gradient since the start
 of the run, over and over. And under `MirroredStrategy` or `MultiWorkerMirroredStrategy` the optimizer's own
-argument ends in "`merge_call` called while defining a new graph", even on one GPU.
+argument ends in "`merge_call` called while defining a new graph", even on one GPU; so does an update that
+`tf.cond`, or an `if` on a tensor, makes every N steps.
 
 ## Example
 
@@ -77,10 +78,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from oomlint.rules.training_loop import batches, rounds, updates
 
-from oomlint.dryrun.trace import Body, Loop
+from oomlint.dryrun.trace import Body, Branch, Loop
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Value, deref
-from oomlint.dryrun.values.training import Gradients, Optimizer, StrategyScope
+from oomlint.dryrun.values.training import Gradients, Optimizer, Strategy, StrategyScope
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import Replace
 
@@ -102,6 +103,7 @@ ARGUMENT = "gradient_accumulation_steps"
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """The optimizer's own accumulation under a strategy, then the sums made by hand."""
     yield from _under_a_strategy(trace)
+    yield from _conditional_under_a_strategy(trace)
     over = _batch_loops(trace)
     for update in updates.updates(trace):
         found = _accumulated(trace, update)
@@ -165,6 +167,37 @@ def _under_a_strategy(trace: Trace) -> Iterator[Finding]:
             "or train without the strategy",
             severity=Severity.ERROR,
         )
+
+
+def _conditional_under_a_strategy(trace: Trace) -> Iterator[Finding]:
+    """An update in `tf.cond`, or in an `if` on a tensor that AutoGraph makes one, inside `strategy.run`."""
+    seen: set[int] = set()
+    for call in trace.calls(*updates.APPLY):
+        role = call.context.role("strategy.run")
+        strategy = deref(role.value) if role is not None and role.value is not None else None
+        if not isinstance(strategy, Strategy) or "Mirrored" not in strategy.type or id(call.node) in seen:
+            continue
+        if role is None or call.context.role("tf.function") is None:
+            continue
+        for frame in call.context.since(role):
+            if isinstance(frame, Branch) and (
+                isinstance(frame.place.node, cst.Call) or _is_tensor(frame.test)
+            ):
+                seen.add(id(call.node))
+                yield RULE.finding(
+                    call.place,
+                    "an update inside a condition of the graph raises under a mirrored strategy "
+                    "(`merge_call` called while defining a new graph)",
+                    evidence=[Evidence("the condition", frame.place)],
+                    help="decide in Python: one tf.function that adds up, another that also applies",
+                    severity=Severity.ERROR,
+                )
+                break
+
+
+def _is_tensor(value: Value) -> bool:
+    value = deref(value)
+    return isinstance(value, Array) and value.library in ("tensor", "variable")
 
 
 # --- sums made by hand ----------------------------------------------------------------------------------
