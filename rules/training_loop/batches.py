@@ -49,13 +49,19 @@ def over_batches(trace: Trace, call: Call, loop: Loop, elsewhere: bool, predicts
             ):
                 if any(uses(cst.Arg(lower), name) for name in names):
                     return True
-        if (
-            len(names) > 1
-            and argument.path in names
-            and isinstance(deref(loop.iterable or Unknown()), Unknown)
-        ):
+        if len(names) > 1 and argument.path in names and _is_unknown(trace, loop.iterable):
             return predicts
     return False
+
+
+def _is_unknown(trace: Trace, value: Value | None) -> bool:
+    """Whether nothing is known of what a loop goes over, also if its rounds are counted."""
+    value = deref(value or Unknown())
+    if isinstance(value, Unknown):
+        return True
+    maker = trace.maker(value)
+    counted = maker is not None and maker.name in ("builtins.enumerate", "tqdm.tqdm") and maker.arguments
+    return bool(counted) and maker is not None and isinstance(deref(maker.arguments[0].value), Unknown)
 
 
 def _few(loop: Loop) -> bool:
