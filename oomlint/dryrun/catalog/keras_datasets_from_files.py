@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.registry import function, method
 from oomlint.dryrun.catalog.tensor_values import as_numpy, as_tensor, component
-from oomlint.dryrun.catalog.tf_data_stages import batch_dim, reckon
+from oomlint.dryrun.catalog.tf_data_batches import batch_dim
+from oomlint.dryrun.catalog.tf_data_stages import reckon
 from oomlint.dryrun.shapes import number, shape_of
 from oomlint.dryrun.values.arrays import Array, Dim, Shape
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Step, Unknown, Value
@@ -164,6 +165,16 @@ def _windows(call: Call, data: Array | None) -> Const | None:
         return max(0, -(-(last if labels is None else min(last, labels.value)) // step))
 
     return reckon(starts, data.shape[0], *parts)
+
+
+@function("keras.utils.split_dataset", parameters="dataset left_size right_size shuffle seed")
+def split_dataset(call: Call, run: Run) -> Value:
+    """Two datasets of the elements of one."""
+    value = call.value("dataset")
+    if not isinstance(value, Dataset):
+        return Sequence("tuple", items=[Dataset(stages=(call,)), Dataset(stages=(call,))])
+    part = Dataset(element=value.element, stages=(*value.stages, call), tags=value.tags)
+    return Sequence("tuple", items=[part, part])
 
 
 # --- ImageDataGenerator -------------------------------------------------------------------------------

@@ -75,6 +75,13 @@ def random_numbers(call: Call, run: Run) -> Value:
     return source(call, Array("tensor", (), "int64", tags=frozenset({"random"})), None, True)
 
 
+@function("tf.data.Dataset.counter", "tf.data.experimental.Counter", parameters="start step dtype")
+def counter(call: Call, run: Run) -> Value:
+    """Numbers without end."""
+    dtype = dtype_of(call.value("dtype")) if call.argument("dtype") is not None else "int64"
+    return source(call, Array("tensor", (), dtype), None, True)
+
+
 @function("tf.data.Dataset.list_files", parameters="file_pattern shuffle seed name")
 def list_files(call: Call, run: Run) -> Value:
     """File names; how many there are is not in the text."""
@@ -201,6 +208,14 @@ def _cardinality(dataset: Value | None) -> Value:
         if dataset.count is not None:
             return dataset.count
     return Unknown(type="int")
+
+
+@method(Dataset, "get_single_element", parameters="name")
+@function("tf.data.experimental.get_single_element", parameters="dataset")
+def single_element(call: Call, run: Run) -> Value:
+    """The only element."""
+    value = call.value("dataset") if call.receiver is None else deref(call.receiver)
+    return value.element or Unknown() if isinstance(value, Dataset) else Unknown()
 
 
 @method(Const, "numpy", "item")

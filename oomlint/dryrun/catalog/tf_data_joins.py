@@ -7,20 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.registry import function, method
+from oomlint.dryrun.catalog.tf_data_batches import batch, ragged_batch, unbatch
 from oomlint.dryrun.catalog.tf_data_stages import (
     as_dataset,
-    batch,
     bound,
     enumerate_elements,
     fewer,
     filtered,
     flat_map,
     map_elements,
-    ragged_batch,
     received,
     same,
     staged,
-    unbatch,
 )
 from oomlint.dryrun.values.base import Mapping, Opaque, Sequence, Unknown, Value, deref, join_all
 from oomlint.dryrun.values.data import Dataset
