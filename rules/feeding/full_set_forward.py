@@ -58,7 +58,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun import gpu_setup
-from oomlint.dryrun.trace import Argument, Call, Context
+from oomlint.dryrun.trace import Argument, Body, Call, Context
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, deref
 from oomlint.dryrun.values.training import Tape
@@ -99,6 +99,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         ):
             continue
         if call.context.role("tf.data.map") is not None or gpu_setup.on_the_cpu(trace, call):
+            continue
+        if _within_a_model(call.context):
             continue
         size = operand.size
         severity = over(size, settings.budget.gpu) if size is not None else None
@@ -152,6 +154,15 @@ def _same_load(value: object, operand: Array) -> bool:
     return isinstance(value, Array) and bool(
         {tag for tag in value.tags if tag.startswith("loaded:")} & operand.tags
     )
+
+
+def _within_a_model(context: Context) -> bool:
+    """Whether the call is part of a model's or layer's own `call`: the call from outside is the one to change."""
+    for body in context.all(Body):
+        owner = body.function.owner
+        if body.function.name == "call" and owner is not None:
+            return any(base.startswith("keras.") for base in owner.library_bases())
+    return False
 
 
 def _in_tape(context: Context) -> bool:
