@@ -58,6 +58,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.catalog.tensor_values import as_tensor
 from oomlint.dryrun.gpu_setup import on_the_cpu
 from oomlint.dryrun.pipelines import BATCHING, KEEPING, stage_name, uses_of
 from oomlint.dryrun.sizes import Size
@@ -158,9 +159,9 @@ def _parts(value: Value) -> list[Value]:
             if all(isinstance(deref(item), Array | Sequence | Mapping | Unknown) for item in items):
                 return [part for item in items for part in _parts(item)]
             return []
-        case Sequence(element=element) if element is not None:
-            inner = deref(element)
-            return [inner] if isinstance(inner, Array) and inner.rank != 0 else []
+        case Sequence():
+            stacked = as_tensor(value)
+            return [stacked] if stacked is not None and stacked.rank != 1 else []
         case Mapping(entries=entries):
             return [part for item in entries.values() for part in _parts(item)]
         case Array():
