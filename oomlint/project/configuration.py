@@ -235,5 +235,8 @@ def project_root(folder: Path) -> Path:
     for above in (folder, *folder.parents):
         if any((above / mark).exists() for mark in _ROOT_MARKS):
             return above
+    top = folder
+    while (top / "__init__.py").is_file() and top.parent != top:  # a package's modules import each other
+        top = top.parent
     here = Path.cwd()
-    return here if folder.is_relative_to(here) else folder
+    return here if top.is_relative_to(here) else top

@@ -180,6 +180,26 @@ def test_a_named_file_counts_for_all(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("here", "folder", "marks", "root"),
+    [
+        (".", "a/b", [], "."),
+        ("a", "c", [], "c"),
+        ("a", "p/q/r", ["p/q/__init__.py", "p/q/r/__init__.py"], "p"),
+        ("p/q", "p/q/r", ["p/q/__init__.py", "p/q/r/__init__.py"], "p"),
+        (".", "p/q", ["p/.git", "p/q/__init__.py"], "p"),
+        (".", "p/q", ["p/pyproject.toml", "p/q/setup.py"], "p/q"),
+    ],
+)
+def test_where_a_project_begins_that_configures_nothing(tmp_path, monkeypatch, here, folder, marks, root):
+    for name in (here, folder):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+    for mark in marks:
+        _write(tmp_path / mark, "")
+    monkeypatch.chdir(tmp_path / here)
+    assert Configurations().for_folder(tmp_path / folder).settings.root == tmp_path / root
+
+
+@pytest.mark.parametrize(
     ("target", "version", "expected"),
     [
         (None, (3, 8), True),
