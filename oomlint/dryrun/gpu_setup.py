@@ -299,6 +299,13 @@ def _catches(handler: HandlerFacts) -> bool:
     return handler.bare or not known or bool(names & RUNTIME_ERRORS)
 
 
+def on_a_tpu(trace: Trace) -> bool:
+    """Whether the script connects to TPUs: no GPU's memory is its matter."""
+    connects = ("tf.tpu.experimental.initialize_tpu_system", "tf.distribute.TPUStrategy")
+    resolver = "tf.distribute.cluster_resolver.TPUClusterResolver"
+    return bool(trace.calls(*connects, resolver) or trace.calls_under(resolver + "."))
+
+
 def other_backend(trace: Trace, configured: str | None) -> bool:
     """Whether Keras computes with JAX or PyTorch: by what the script sets, by configuration, or by its imports."""
     for _, value in environment(trace, "KERAS_BACKEND"):

@@ -98,6 +98,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         not training
         or not _whole(trace, training)
         or _configured(trace)
+        or gpu_setup.on_a_tpu(trace)
         or gpu_setup.other_backend(trace, settings.keras_backend)
     ):
         return

@@ -104,11 +104,12 @@ def _global(trace: Trace) -> Iterator[Finding]:
         return  # the script works out each replica's share by itself
     for call in trace.calls("keras.Model.fit"):
         strategy = replicas.of_model(call.receiver, call)
-        if strategy is not None and replicas.replicates(strategy):
+        if strategy is not None and "TPU" not in strategy.type and replicas.replicates(strategy):
             yield from _fed(call, call.value("x"), strategy)
     for call in trace.calls("tf.distribute.Strategy.experimental_distribute_dataset"):
         if (
             isinstance(call.receiver, Strategy)
+            and "TPU" not in call.receiver.type
             and replicas.replicates(call.receiver)
             and not _for_evaluation(call)
         ):
