@@ -309,11 +309,11 @@ def comprehension(run: Run, node: Any) -> Value:
         "list" if isinstance(node, cst.ListComp) else "set" if isinstance(node, cst.SetComp) else "generator"
     )
     results: list[Value] = []
-    exact, count = _comp_for(run, node.for_in, lambda: results.append(run.evaluate(node.elt)), node)
+    exact, count, loop = _comp_for(run, node.for_in, lambda: results.append(run.evaluate(node.elt)), node)
     if exact:
-        return Sequence(kind, items=results, context=run.context)
+        return Sequence(kind, items=results, context=run.context, loop=loop)
     element = results[0] if len(results) == 1 else join_all(results)
-    return Sequence(kind, element=soften(element), count=count, context=run.context)
+    return Sequence(kind, element=soften(element), count=count, context=run.context, loop=loop)
 
 
 def dict_comprehension(run: Run, node: cst.DictComp) -> Value:
@@ -333,8 +333,8 @@ def dict_comprehension(run: Run, node: cst.DictComp) -> Value:
 
 def _comp_for(
     run: Run, clause: cst.CompFor, leaf: Callable[[], object], node: cst.CSTNode
-) -> tuple[bool, Const | None]:
-    """Run the clauses of a comprehension: whether every round was taken, else how many there are."""
+) -> tuple[bool, Const | None, Loop]:
+    """Run the clauses of a comprehension: whether every round was taken, else how many there are; the loop."""
     value = run.evaluate(clause.iter)
     inner = iterate(run, infer_iterated(run, value))
     filtered = bool(clause.ifs)
@@ -356,14 +356,14 @@ def _comp_for(
                 condition = run.evaluate(test.test)
                 run.context = run.context.inside(Branch(run.place(test), condition, True, test.test))
             if clause.inner_for_in is not None:
-                below, times = _comp_for(run, clause.inner_for_in, leaf, node)
+                below, times, _ = _comp_for(run, clause.inner_for_in, leaf, node)
                 exact = exact and below
                 total = Const(total.value * times.value) if total is not None and times is not None else None
             else:
                 leaf()
     finally:
         run.scope, run.context, run.rounds = before_scope, before_context, before_rounds
-    return exact, total
+    return exact, total, loop
 
 
 def _representative(inner: Iteration, value: Value, clause: cst.CompFor) -> Value:

@@ -130,7 +130,9 @@ def _sequences(name: str, left: Sequence, right: Value) -> Value:
         count = Const(one.value + two.value, merge(one.trail, two.trail)) if one and two else None
         parts = [side.any for side in (left, right) if side.items != []]
         element = parts[0] if len(parts) == 1 else join(parts[0], parts[1])
-        return Sequence(left.kind, element=element, count=count, tags=left.tags | right.tags)
+        return Sequence(
+            left.kind, element=element, count=count, tags=left.tags | right.tags, parts=(left, right)
+        )
     if name == "mul" and isinstance(right, Const) and isinstance(right.value, int):
         times = max(0, right.value)
         if left.items is not None and len(left.items) * times <= 256:

@@ -191,6 +191,8 @@ def without_owner(value: Value, owner: Value) -> Value:
 def extend(run: Run, target: Sequence, other: Value) -> None:
     """`target += other` on a list."""
     inner = run.iterate(other)
+    if isinstance(other, Sequence):
+        target.parts = (*target.parts, other)
     for item in inner.items if inner.items is not None else [inner.element or Unknown()]:
         append(run, target, item, None if inner.items is None else Const(1))
 

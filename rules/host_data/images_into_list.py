@@ -109,12 +109,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         for value in _lists(stack):
             if not _whole(stack, value) or not _many(value, settings) or in_test(stack):
                 continue
-            place, loop = _filled(trace, value, stack)
-            if place is None or not _reached(stack, loop) or _emptied(trace, value, loop, stack):
-                continue
-            if id(place.node) not in seen:
-                seen.add(id(place.node))
-                yield _finding(stack, value, place)
+            for filled, place, loop in _fillings(trace, value):
+                if not _reached(stack, loop) or _emptied(trace, filled, loop, stack):
+                    continue
+                if id(place.node) not in seen:
+                    seen.add(id(place.node))
+                    yield _finding(stack, value, place)
 
 
 def _lists(stack: Call) -> Iterator[Sequence]:
@@ -155,31 +155,58 @@ def _many(value: Sequence, settings: Settings) -> bool:
 def _appends(trace: Trace, value: Sequence) -> Iterator[Call]:
     """Calls that put decoded files into the list."""
     for call in trace.calls("builtins.list.append", "builtins.list.insert", "builtins.list.extend"):
-        if call.receiver is value and call.arguments and tags_of(deref(call.arguments[-1].value)) >= DECODED:
-            yield call
+        if call.receiver is not value or not call.arguments:
+            continue
+        given = deref(call.arguments[-1].value)
+        if _decoded(given) and not (call.name.endswith("extend") and isinstance(given, Sequence)):
+            yield call  # a list that extends it is one of its parts
 
 
-def _filled(trace: Trace, value: Sequence, stack: Call) -> tuple[Place | None, Loop | None]:
-    """Where the list is filled, and the loop that does it: an append, a comprehension, a `map`."""
+def _fillings(trace: Trace, value: Sequence) -> Iterator[tuple[Sequence, Place, Loop | None]]:
+    """Where it and the lists that it was put together from are filled with decoded files, and by which loop."""
+    pending, seen, found = [value], {id(value)}, False
+    while pending:
+        filled = pending.pop(0)
+        for place, loop in _filled(trace, filled):
+            found = True
+            yield filled, place, loop
+        new = [part for part in filled.parts if id(part) not in seen]
+        seen.update(map(id, new))
+        pending += new
+    for assign in trace.assigns():
+        loop = assign.context.innermost(Loop)
+        if not found and assign.value is value and assign.augmented == "add" and loop is not None:
+            found = True
+            yield value, assign.place, loop
+
+
+def _filled(trace: Trace, value: Sequence) -> Iterator[tuple[Place, Loop | None]]:
+    """What fills this one: an append, a comprehension, a `map`."""
     for call in _appends(trace, value):
-        return call.place, call.context.innermost(Loop)
+        yield call.place, call.context.innermost(Loop)
+        return
     for call in trace.calls(*_POOLS):
         if call.result is value:
-            return call.place, None
-    best: Loop | None = None
-    for event in trace.iterations():
-        if (
-            event.loop.kind == "comprehension"
-            and event.context is value.context
-            and event.index < stack.index
-        ):
-            best = event.loop
-    if best is None:
-        return None, None
-    match best.place.node:
-        case cst.ListComp(elt=decoded) | cst.GeneratorExp(elt=decoded):
-            return Place(best.place.source, decoded), best
-    return best.place, best
+            yield call.place, None
+            return
+    if isinstance(value.loop, Loop) and _decoded(value):
+        match value.loop.place.node:
+            case cst.ListComp(elt=decoded) | cst.GeneratorExp(elt=decoded):
+                yield Place(value.loop.place.source, decoded), value.loop
+            case _:
+                yield value.loop.place, value.loop
+
+
+def _decoded(value: Value) -> bool:
+    """Whether it is a decoded file, or a list or tuple in which one is."""
+    value = deref(value)
+    if isinstance(value, Sequence):
+        items = value.items if value.items is not None else [value.any]
+        return any(tags_of(deref(item)) >= DECODED for item in items) or any(
+            isinstance(row := deref(item), Sequence) and row.kind == "tuple" and _decoded(row)
+            for item in items
+        )
+    return tags_of(value) >= DECODED
 
 
 def _emptied(trace: Trace, value: Sequence, loop: Loop | None, stack: Call) -> bool:

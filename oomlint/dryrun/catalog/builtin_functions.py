@@ -72,7 +72,11 @@ def collected(kind: str, run: Run, call: Call, value: Value | None) -> Sequence:
     tags = tags_of(value) if value is not None else frozenset()
     if inner.items is not None:
         return Sequence(kind, items=list(inner.items), tags=tags, context=run.context)
-    return Sequence(kind, element=inner.element, count=inner.count, tags=tags, context=run.context)
+    whole = deref(value) if value is not None else None
+    parts = (whole,) if isinstance(whole, Sequence) else ()
+    return Sequence(
+        kind, element=inner.element, count=inner.count, tags=tags, context=run.context, parts=parts
+    )
 
 
 @function("builtins.len", parameters="object")
@@ -140,12 +144,25 @@ def enumerate_(call: Call, run: Run) -> Value:
     return Sequence("generator", element=pair, count=inner.count, tags=tags_of_all(value))
 
 
+def _columns(values: list[Value]) -> Sequence:
+    """`zip(*rows)`: where the rows are tuples of known length, one tuple for each place in them."""
+    rows = deref(values[0]) if len(values) == 1 else None
+    row = deref(rows.any) if isinstance(rows, Sequence) else None
+    if not (isinstance(rows, Sequence) and isinstance(row, Sequence) and row.kind == "tuple" and row.items):
+        return Sequence("generator", tags=tags_of_all(*values))
+    columns: list[Value] = [
+        Sequence("tuple", element=item, count=rows.length, context=rows.context, parts=(rows,))
+        for item in row.items
+    ]
+    return Sequence("generator", items=columns, tags=tags_of_all(*values))
+
+
 @function("builtins.zip")
 def zip_(call: Call, run: Run) -> Value:
     """Items side by side, as many as the shortest has."""
     values = positional(call)
     if any(argument.star for argument in call.arguments):
-        return Sequence("generator", tags=tags_of_all(*values))
+        return _columns([deref(argument.value) for argument in call.arguments])
     columns = [items_of(run, value) for value in values]
     exact = [column.items for column in columns]
     if columns and all(items is not None for items in exact):
@@ -251,7 +268,7 @@ def map_(call: Call, run: Run) -> Value:
             return Sequence("generator", items=[run.call(mapped, [item], call) for item in first.items])
         ones = [one_of(column, value) for column, value in zip(columns, iterables)]
         element = run.call(mapped, ones, call)
-    return Sequence("generator", element=element, count=first.count, tags=tags_of(element))
+    return Sequence("generator", element=element, count=first.count, tags=tags_of(element), loop=loop)
 
 
 @function("builtins.filter", parameters="function iterable")

@@ -131,6 +131,8 @@ class Sequence(Value):
     count: Const | None = None
     tags: frozenset[str] = frozenset()
     context: Any = None  # where it was made; an append deeper inside a loop is one of many
+    loop: Any = None  # the comprehension or `map` that made it
+    parts: tuple[Sequence, ...] = ()  # lists whose elements were put into it, or rows that it is a column of
 
     @property
     def length(self) -> Const | None:
