@@ -93,6 +93,8 @@ TRAINING = (
 )
 ADVICE = "read rows in `map` from paths or indices, or from a generator, so that only batches are in memory"
 
+A_FEW = 16  # rows: an example or two made by hand is no data set
+
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Constants of a graph first: those fail whatever the memory."""
@@ -176,6 +178,8 @@ def _open(array: Array) -> bool:
     if array.dtype == "string" or "path" in array.tags or "few" in array.tags:
         return False
     if array.rank is not None and array.rank < 2:
+        return False
+    if array.shape and array.shape[0] is not None and array.shape[0].value <= A_FEW:
         return False
     return not (array.rank is None and array.dtype in ("int64", "int32"))
 
