@@ -311,7 +311,7 @@ def _incomplete(trace: Trace, call: Call) -> Finding | None:
 def _unsized(trace: Trace, call: Call, dataset: Dataset) -> Finding | None:
     if not in_memory(call) or (dataset.count is not None and dataset.element_size is not None):
         return None
-    if not _may_be_large(dataset) or _only_validates(trace, call, dataset):
+    if not _may_be_large(dataset) or _takes_few(dataset) or _only_validates(trace, call, dataset):
         return None
     return RULE.finding(
         _name(call),
@@ -320,6 +320,13 @@ def _unsized(trace: Trace, call: Call, dataset: Dataset) -> Finding | None:
         help="if the set is larger than a few gigabytes, give the cache a file: `cache(path)`",
         severity=Severity.NOTE,
     )
+
+
+def _takes_few(dataset: Dataset) -> bool:
+    """Whether the cache comes straight after a `take` of some elements: a fake data set, or a look at a few."""
+    last = dataset.stages[-1] if dataset.stages else None
+    count = last.const("count") if last is not None and stage_name(last) == "take" else None
+    return isinstance(count, int) and 0 <= count <= 32
 
 
 def _may_be_large(dataset: Dataset) -> bool:
