@@ -9,8 +9,8 @@ Reports a call that reads a file of arrays in one go, where what it read is then
 Where the script says how large it is (a `reshape`, a count), it is a warning above a quarter of the host's memory
 and an error above all of it, and nothing below. Where the size is not known it is a note.
 
-Silent: files read one at a time in a loop, in a generator or in `__getitem__`; labels; a stated
-handful of rows; single columns of a table; files fetched from a URL; Keras' own data sets; tests.
+Silent: files read one at a time and not kept, in a loop, in a generator or in `__getitem__`; labels; a stated
+number of rows; single columns of a table; files fetched from a URL; Keras' own data sets; tests.
 
 ## Why is this bad?
 
@@ -235,11 +235,15 @@ def _unsized(load: Load) -> Finding | None:
     if not inputs or in_generator(load.call.context):
         return None
     feed, _ = inputs[0]
-    if set(load.call.context.loops()) & set(feed.context.loops()):
+    rounds = set(load.call.context.loops())
+    if rounds & set(feed.context.loops()):
         return None  # one file after another: only one is held
+    reads = "reads the whole data set into memory; how large it is does not show here"
+    if rounds:
+        reads = "reads file after file, and all are kept in memory; how large they are does not show here"
     return RULE.finding(
         load.call.place,
-        f"{_what(load.call)} reads the whole data set into memory; how large it is does not show here",
+        f"{_what(load.call)} {reads}",
         severity=Severity.NOTE,
         evidence=[*_mapped(load.call), _fed(feed)],
         help=_help(load.call),

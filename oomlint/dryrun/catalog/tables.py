@@ -38,7 +38,9 @@ def read(call: Call, run: Run) -> Value:
     chunks = call.argument("chunksize")
     if (chunks is not None and chunks.const() is not None) or call.const("iterator", False) is True:
         return Sequence("generator", element=table(call, dim_of(call.value("chunksize"))))
-    return table(call, dim_of(call.value("nrows")), loaded(call))
+    limit = call.argument("nrows")
+    whole = limit is None or (isinstance(deref(limit.value), Const) and limit.const() is None)
+    return table(call, dim_of(call.value("nrows")), loaded(call) if whole else frozenset())
 
 
 @function("pandas.read_excel")
