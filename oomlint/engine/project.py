@@ -83,18 +83,51 @@ class Run:
         self._modules: dict[str, Document | None] = {}  # imported, and not among the documents
 
     def add_files(self, paths: Iterable[Path]) -> None:
-        """Take in what is relevant of some files; the rest costs a read and a byte search. Counts what was read."""
+        """Take in what is relevant of some files. The rest costs a read and a byte search."""
         for path in paths:
             try:
                 raw = path.read_bytes()
-                if names_keras(raw):
-                    self.documents[str(path)] = document_from_bytes(raw, str(path), path)
             except OSError as error:
                 self.problems.append(f"{path}: {error.strerror or error}")
-            except DocumentError as error:
-                self.problems.append(problem(str(path), error))
+                continue
+            self.files += 1
+            if names_keras(raw):
+                self._take(path, raw)
             else:
-                self.files += 1
+                self._others[path] = raw
+        self._take_reaching()
+
+    def _take(self, path: Path, raw: bytes) -> None:
+        try:
+            self.documents[str(path)] = document_from_bytes(raw, str(path), path)
+        except DocumentError as error:
+            self.files -= 1  # it was not checked
+            self.problems.append(problem(str(path), error))
+
+    def _take_reaching(self) -> None:
+        """Take in scripts that name no Keras and import a module of their project that does."""
+        others, self._others = self._others, {}
+        if self.documents or len(others) <= _FEW:
+            for path, raw in others.items():
+                if self._reaches(path, raw):
+                    self._take(path, raw)
+
+    def _reaches(self, path: Path, raw: bytes) -> bool:
+        from oomlint.engine.candidates import reaches
+
+        folder = path.absolute().parent
+        finder = self._resolver(self._configurations.for_folder(folder).settings.root).finder
+        return reaches(raw, lambda module, level: finder.find(folder, module, level), self._leads_on)
+
+    def _leads_on(self, path: Path) -> bool:
+        """Whether a module names Keras, or imports one that does (asked once; a cycle of imports adds nothing)."""
+        known = self._leading.get(path)
+        if known is None:
+            self._leading[path] = known = False
+            with suppress(OSError):
+                raw = path.read_bytes()
+                known = self._leading[path] = names_keras(raw) or self._reaches(path, raw)
+        return known
 
     def add(self, document: Document) -> None:
         """Take in a document that was read elsewhere."""
