@@ -99,6 +99,7 @@ def test_files_that_cannot_be_read_are_problems(project):
     (project / "link.py").symlink_to(project / "nowhere.py")
     report = check_paths([project, project / "missing"], Configurations(), rules=(rules.shuffles,))
     assert len(report.problems) == 2
+    assert report.files == 3  # those that were read
     assert any("missing: no such file or folder" in line for line in report.problems)
     assert any("broken.py" in line for line in report.problems)
     assert len(report.diagnostics) == 1
