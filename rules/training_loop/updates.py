@@ -113,7 +113,7 @@ def accumulation_divisor(
             return None
         if division.of_loss and not value.trail and (number == 2 or loss.factors or len(loss.divisions) > 1):
             return None  # half a squared error, or a weight that the text writes out
-        if _is_batch(value, sizes):
+        if not accumulates and _is_batch(value, sizes):
             return None
     if loss.terms is None or (loss.reduction in ("sum", "none") and not accumulates):
         return None
