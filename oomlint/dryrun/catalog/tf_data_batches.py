@@ -111,14 +111,23 @@ def _without_front(leaf: Array) -> Array:
     return replace(leaf, shape=None if leaf.shape is None else leaf.shape[1:])
 
 
+def _divided(leaf: Array, size: Const | None, dropped: bool) -> Dim:
+    """The batch dimension after `rebatch`: certain too where the batches before divide without a rest."""
+    before = leaf.shape[0] if leaf.shape else None
+    if before is None or before.soft or size is None or size.value < 1:
+        return batch_dim(size, dropped)
+    return batch_dim(size, dropped or before.value % size.value == 0)
+
+
 @method(Dataset, "rebatch", parameters="batch_size drop_remainder name")
 def rebatch(call: Call, run: Run) -> Value:
     """Another number of rows per batch."""
     dataset, size = received(call), bound(call.value("batch_size"))
-    dim = batch_dim(size, drops(call))
     element = None
     if dataset.element is not None:
-        element = each(dataset.element, lambda leaf: _in_front(_without_front(leaf), dim))
+        element = each(
+            dataset.element, lambda leaf: _in_front(_without_front(leaf), _divided(leaf, size, drops(call)))
+        )
     return replace(dataset, element=element, count=None, stages=staged(dataset.stages, call))
 
 
@@ -146,6 +155,17 @@ def group_by_window(call: Call, run: Run) -> Value:
     return replace(dataset, element=element, count=None, stages=staged(dataset.stages, call))
 
 
+def _windowed(element: Value, rows: Dim) -> Value:
+    """Every part of the element as a dataset of its own, windows of windows too."""
+    element = deref(element)
+    match element:
+        case Sequence(items=list(items)):
+            return Sequence(element.kind, items=[_windowed(item, rows) for item in items], tags=element.tags)
+        case Mapping(entries=entries):
+            return Mapping({key: _windowed(item, rows) for key, item in entries.items()}, element.complete)
+    return Dataset(element=element, count=rows)
+
+
 @method(Dataset, "window", parameters="size shift stride drop_remainder name")
 def window(call: Call, run: Run) -> Value:
     """Every element is a small dataset."""
@@ -155,7 +175,7 @@ def window(call: Call, run: Run) -> Value:
     rows = batch_dim(size, dropped)
     element = None
     if dataset.element is not None:
-        element = each(dataset.element, lambda leaf: Dataset(element=leaf, count=rows))
+        element = _windowed(dataset.element, rows)
 
     def windows(n: int, length: int, step: int, gap: int) -> int:
         if step < 1:

@@ -104,6 +104,8 @@ def repeat(call: Call, run: Run) -> Value:
     dataset = received(call)
     given = call.value("count")
     stages = staged(dataset.stages, call)
+    if dataset.count is not None and dataset.count.value == 0:
+        return replace(dataset, stages=stages)
     if given is None or (isinstance(given, Const) and given.value in (None, -1)):
         return replace(dataset, count=None, infinite=True, stages=stages)
     count = reckon(lambda each_time, times: each_time * times, dataset.count, bound(given))
@@ -124,7 +126,7 @@ def take(call: Call, run: Run) -> Value:
     if wanted is None:
         return replace(dataset, count=None, stages=stages)
     smaller = wanted if wanted.value <= dataset.count.value else dataset.count
-    return replace(dataset, count=smaller, stages=stages)
+    return replace(dataset, count=softened(smaller) if dataset.count.soft else smaller, stages=stages)
 
 
 @method(Dataset, "skip", parameters="count name")
