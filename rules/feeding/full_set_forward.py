@@ -40,8 +40,8 @@ logits = model.predict(x_test, batch_size=32)
 
 ## Fix safety
 
-Unsafe: `predict` gives a NumPy array and no gradient. It is not offered inside a tape or a `tf.function`, nor with
-`training=True`.
+Unsafe: `predict` gives a NumPy array and no gradient. `.numpy()` on the result goes; where it stands on what was
+computed from the result the fix is not offered, nor inside a tape or a `tf.function`, nor with `training=True`.
 
 ## References
 
@@ -60,7 +60,7 @@ import libcst as cst
 from oomlint.dryrun import gpu_setup
 from oomlint.dryrun.trace import Argument, Body, Call, Context
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Sequence, deref
+from oomlint.dryrun.values.base import Sequence, Value, deref
 from oomlint.dryrun.values.training import Tape
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -79,6 +79,7 @@ RULE = Rule(
 )
 
 FEW_ROWS = 1_000
+MAX_STEPS = 20  # of a computation, from `.numpy()` back to the model
 SMALL = 4 * 2**20  # bytes: a table that any device takes in one piece
 TRAINED = ("keras.Model.fit", "keras.Model.evaluate", "keras.Model.predict", "keras.Model.train_on_batch")
 
@@ -137,7 +138,7 @@ def _plainly_whole(trace: Trace, call: Call, operand: Array) -> Evidence | None:
     if not read or (operand.rank is not None and operand.rank < 2):
         return None
     if "split" in operand.tags:
-        return Evidence("one of the two parts of a split", origin)
+        return Evidence("from here, and one of the two parts of a split", origin)
     if _in_tape(call.context):
         return Evidence("read whole, and trained on in one piece", origin)
     if any(not loop.unrolled and loop.kind != "comprehension" for loop in call.context.loops()):
@@ -182,10 +183,35 @@ def _fix(trace: Trace, call: Call, argument: Argument) -> Fix | None:
         return None
     model, x = trace.source.code(node.func), trace.source.code(argument.place.node)
     place = call.place
+    bare: dict[int, Replace] = {}
     for other in trace.calls("array.numpy"):
-        if other.receiver is not None and deref(other.receiver) is deref(call.result):
-            inner = other.node.func if isinstance(other.node, cst.Call) else None
-            if isinstance(inner, cst.Attribute) and inner.value is node:
-                place = other.place
+        if not _computed_from(trace, other.receiver, deref(call.result)):
+            continue
+        inner = other.node.func if isinstance(other.node, cst.Call) else None
+        if not isinstance(inner, cst.Attribute) or other.place.source is not trace.source:
+            return None
+        if inner.value is node:
+            place = other.place
+        elif deref(other.receiver) is deref(call.result):
+            bare[id(other.node)] = Replace(other.place, trace.source.code(inner.value))
+        else:
+            return None  # an array by then, and the author's to follow
     edit = Replace(place, f"{model}.predict({x}, batch_size=32)")
-    return Fix("predict in batches", Safety.UNSAFE, (edit,))
+    return Fix("predict in batches", Safety.UNSAFE, (edit, *bare.values()))
+
+
+def _computed_from(trace: Trace, value: Value | None, result: Value) -> bool:
+    """Whether a value is the model's result, or cut out of or computed from it without TensorFlow's functions."""
+    pending = [] if value is None else [deref(value)]
+    cut = {id(call.result): call for call in trace.calls("operator.getitem")}
+    for _ in range(MAX_STEPS):
+        if not pending:
+            return False
+        step = pending.pop()
+        if step is result:
+            return True
+        made = cut.get(id(step)) or trace.maker(step)
+        if made is not None and made.name.startswith(("operator.", "array.")):
+            pending += [deref(given.value) for given in made.arguments]
+            pending += [] if made.receiver is None else [deref(made.receiver)]
+    return False
