@@ -192,7 +192,7 @@ def _fix(trace: Trace, call: Call, argument: Argument) -> Fix | None:
             return None
         if inner.value is node:
             place = other.place
-        elif deref(other.receiver) is deref(call.result):
+        elif other.receiver is not None and deref(other.receiver) is deref(call.result):
             bare[id(other.node)] = Replace(other.place, trace.source.code(inner.value))
         else:
             return None  # an array by then, and the author's to follow
