@@ -10,7 +10,7 @@ import libcst as cst
 
 from oomlint.dryrun.loops import target_names
 from oomlint.dryrun.trace import Body, Call, HandlerFacts, Loop, Try
-from oomlint.dryrun.values.base import deref
+from oomlint.dryrun.values.base import Const, deref
 from oomlint.dryrun.values.program import Library
 from oomlint.dryrun.values.training import Model
 from oomlint.syntax.uses import uses
@@ -73,6 +73,15 @@ def attempts(trace: Trace) -> Iterator[Attempt]:
                 ):
                     yield Attempt(call, frame, facts)
                     break
+
+
+def same_batch(first: Call, second: Call) -> bool:
+    """Whether two training calls have the same batch size, or neither says one and both get the same data."""
+    sizes = [call.value("batch_size") for call in (first, second)]
+    if sizes[0] is not None or sizes[1] is not None:
+        return isinstance(sizes[0], Const) and sizes[0] == sizes[1]
+    data = [call.value("x") or call.value("iterator") for call in (first, second)]
+    return data[0] is data[1]
 
 
 def loop_around(item: Attempt) -> Loop | None:

@@ -106,7 +106,10 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         for frame in call.context.all(Handler):
             again.setdefault(id(frame.facts.place.node), call)
     for key, item in tried.items():
-        finding = _in_handler(item, again[key]) if key in again else _in_loop(item)
+        retry = again.get(key)
+        if retry is not None and item.broad and attempts.same_batch(item.call, retry):
+            continue  # an interrupted run that is resumed: what failed was not the batch
+        finding = _in_handler(item, retry) if retry is not None else _in_loop(item)
         if finding is not None:
             yield finding
 
