@@ -64,6 +64,7 @@ import libcst as cst
 
 from oomlint.dryrun import gpu_setup, replicas
 from oomlint.dryrun.catalog.keras_training import slots_of
+from oomlint.dryrun.keras_version import for_keras_2
 from oomlint.dryrun.trace import Call, Context, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref
 from oomlint.dryrun.values.training import Model, Optimizer, Strategy
@@ -90,7 +91,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     if not made:
         return
     seen: set[int] = set()
-    keras3 = settings.keras_at_least(3) and not trace.libraries.get("keras", "").startswith("tf_keras")
+    keras2 = trace.libraries.get("keras", "").startswith("tf_keras") or for_keras_2(trace)
+    keras3 = settings.keras_at_least(3) and not keras2
     parts = _optimizers(trace) if keras3 else _metrics(trace)
     for finding in (*_models(trace), *parts, *_never_entered(trace, made)):
         if id(finding.place.node) not in seen:
