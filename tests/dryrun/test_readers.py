@@ -24,6 +24,7 @@ import pandas as pd
 import skimage.transform
 from PIL import Image
 from sklearn.model_selection import train_test_split
+from sklearn.utils import shuffle
 from sklearn.preprocessing import StandardScaler
 import tensorflow as tf
 from tensorflow import keras
@@ -76,6 +77,10 @@ SHAPES = {
     "train_test_split(np.zeros((1001, 4)), test_size=0.2)[0]": ("(800, 4)", "float64"),
     "train_test_split(np.zeros((100, 4)), np.zeros(100), test_size=30)[2]": ("(70,)", "float64"),
     "train_test_split(np.zeros((100, 4)), train_size=0.6)[1]": ("(40, 4)", "float64"),
+    "shuffle(np.zeros((100, 4)), np.zeros(100), random_state=1)[1]": ("(100,)", "float64"),
+    "shuffle(np.zeros((100, 4)), n_samples=30)": ("(30, 4)", "float64"),
+    "shuffle(np.zeros((100, 4)), n_samples=None)": ("(100, 4)", "float64"),
+    "shuffle(np.zeros((100, 4)), n_samples=x)": ("(None, 4)", "float64"),
     "StandardScaler().fit_transform(np.zeros((100, 4), np.float32))": ("(100, 4)", "float32"),
     "StandardScaler().fit_transform(np.zeros((100, 4), np.uint8))": ("(100, 4)", "float64"),
 }  # fmt: skip
@@ -110,6 +115,7 @@ WHOLE = {
     'pd.read_csv("a.csv").iloc[:, 1:].values': True,
     'pd.read_csv("a.csv")["y"]': False,
     'train_test_split(np.load("x.npy"))[0]': True,
+    'shuffle(np.load("x.npy"), np.load("y.npy"))[0]': True,
     'pickle.load(open("a.pkl", "rb"))["x"]': True,
     'pickle.load(open("a.pkl", "rb")).texts_to_sequences(["a"])': False,
     '(np.zeros((9, 4)) - np.load("mean.npy")) / np.load("std.npy")': False,

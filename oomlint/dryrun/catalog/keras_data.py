@@ -6,7 +6,17 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.array_values import SPLIT, TENSORS, as_array, figures, made, step, tags_of_all
+from oomlint.dryrun.catalog.array_values import (
+    LAZY,
+    SPLIT,
+    TENSORS,
+    as_array,
+    figures,
+    made,
+    read_whole,
+    step,
+    tags_of_all,
+)
 from oomlint.dryrun.catalog.names import generation
 from oomlint.dryrun.catalog.registry import function, method, prefix
 from oomlint.dryrun.dtypes import dtype_of, is_float
@@ -178,6 +188,26 @@ def _counts(call: Call, rows: Dim) -> tuple[Dim, Dim]:
     if not (0 < for_test <= total and 0 < for_train <= total):
         return None, None
     return derived(for_train, rows), derived(for_test, rows)
+
+
+@function("sklearn.utils.shuffle", "sklearn.utils.resample")
+def reordered(call: Call, run: Run) -> Value:
+    """The same arrays with their rows in another order, copied out of a map or table."""
+    if any(argument.star for argument in call.arguments):
+        return Unknown()
+    given = [deref(argument.value) for argument in call.arguments if argument.name is None]
+    count = call.value("n_samples")
+    whole = count is None or (isinstance(count, Const) and count.value is None)
+    parts: list[Value] = []
+    for value in given:
+        rows = _rows(value) if whole else dim_of(count)
+        if isinstance(value, Array):
+            library = "numpy" if value.library in LAZY else value.library
+            tags = value.tags | read_whole(call, value)
+            parts.append(replace(value, library=library, shape=with_dim(value.shape, 0, rows), tags=tags))
+        else:
+            parts.append(_part(value, rows))
+    return parts[0] if len(parts) == 1 else Sequence("list", items=parts)
 
 
 @prefix("sklearn.")
