@@ -183,6 +183,8 @@ def _asks(call: Call) -> object:
 
 def _fix(trace: Trace, call: Call, cause: Call) -> Fix | None:
     """Move the statements up, in the innermost function that both calls have in common."""
+    if any(trace.position(earlier) < trace.position(cause) for earlier in trace.calls(call.name)):
+        return None  # set otherwise before: moved above that, it would be undone by it
     around = [
         body for body in call.context.all(Body) if any(body is other for other in cause.context.all(Body))
     ]
