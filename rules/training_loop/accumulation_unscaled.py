@@ -223,6 +223,7 @@ def _accumulated(trace: Trace, update: updates.Update) -> tuple[Value, Gradients
     for value in update.gradients:
         if isinstance(value, Gradients) and value.summed and not value.mixed:
             return value, value
+        value = updates.unwrapped(value, trace) if isinstance(value, Array) else value
         if isinstance(value, Array) and value.library == "variable":
             for call in trace.calls("array.assign_add"):
                 added = deref(call.arguments[0].value) if call.arguments else None

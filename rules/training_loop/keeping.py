@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.loops import target_names
-from oomlint.dryrun.trace import Body, Call, Context, Loop, Within
+from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Within
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset
@@ -138,6 +138,13 @@ def rounds_of(kept: Kept) -> tuple[Loop | None, int | None] | None:
         if hook and "keras.callbacks.Callback" in function.owner.library_bases():
             return None, None
     return None
+
+
+def sometimes(kept: Kept) -> bool:
+    """Whether a condition decides in which rounds something is kept (`if step % 100 == 0`)."""
+    made = kept.container.context
+    before = {id(frame) for frame in made.frames()} if made is not None else set()
+    return any(isinstance(frame, Branch) and id(frame) not in before for frame in kept.call.context.frames())
 
 
 def _is_one_per_thing(kept: Kept, loop: Loop) -> bool:

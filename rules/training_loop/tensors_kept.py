@@ -161,7 +161,8 @@ def _finding(
     if loop is None:
         how_often = "every call of the callback"
     else:
-        how_often = f"each of {times:,} rounds" if times is not None else "every round of the loop"
+        which = ("some", "some rounds") if keeping.sometimes(kept) else ("each", "every round")
+        how_often = f"{which[0]} of {times:,} rounds" if times is not None else f"{which[1]} of the loop"
     evidence = []
     if loop is not None:
         evidence.append(Evidence("the loop that fills it", loop.place))
@@ -169,7 +170,8 @@ def _finding(
         size = kept.value.size
         text = f"each is {shape_text(kept.value.shape)} {kept.value.dtype or ''}".rstrip()
         if size is not None and times is not None:
-            text += f", {size}; together {human(size.bytes * times)}"
+            most = "at most " if keeping.sometimes(kept) else ""
+            text += f", {size}; together {most}{human(size.bytes * times)}"
         evidence.append(Evidence(text))
     help_ = "keep `float(...)` of it" if scalar else "keep `.numpy()` of it, so that it leaves the GPU"
     return RULE.finding(

@@ -161,6 +161,8 @@ def leading(*operands: Value) -> Array:
     """Of several operands, the array whose library the result has."""
     arrays = [operand for operand in operands if isinstance(operand, Array)]
     best = max(arrays, key=lambda array: _RANK.index(array.library) if array.library in _RANK else -1)
+    if best.library == "variable":
+        return replace(best, library="tensor")  # what is computed with a variable is none itself
     return replace(best, library="numpy") if best.library in LAZY else best
 
 

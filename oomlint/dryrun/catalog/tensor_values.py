@@ -47,7 +47,8 @@ def result(
         if same and known.dtype == dtype and known.origin is not None
         else Step(call.name, call.place)
     )
-    return replace(known, shape=shape, dtype=dtype, origin=origin, tags=tags)
+    library = "tensor" if known.library == "variable" else known.library
+    return replace(known, library=library, shape=shape, dtype=dtype, origin=origin, tags=tags)
 
 
 def _plain(dim: Const | None) -> object:

@@ -83,8 +83,10 @@ def cast(call: Call, run: Run) -> Value:
 @function("tf.identity", "tf.stop_gradient", "tf.ensure_shape_", parameters="input name")
 @function("tf.debugging.check_numerics", parameters="tensor message")
 def identity(call: Call, run: Run) -> Value:
-    """The same."""
+    """The same; of a variable, a copy as a tensor."""
     value = call.value(call.signature[0])
+    if isinstance(value, Array) and value.library == "variable":
+        return result(call, value, value.shape, value.dtype)
     return value if value is not None else Unknown()
 
 
