@@ -61,6 +61,7 @@ from oomlint.rules.host_data.amounts import in_generator, in_test
 from oomlint.rules.host_data.whole_dataset_load import feeds
 
 from oomlint.dryrun.catalog.array_values import DECODED, grown_by, loads_of
+from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.shapes import number
 from oomlint.dryrun.trace import Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -106,11 +107,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 
 def _pieces(call: Call) -> tuple[cst.BaseExpression, Value] | None:
     """What is put after the array that the result is bound to: its expression and its value."""
-    if len(call.targets) != 1 or not call.arguments:
+    target = _target(call)
+    if target is None or not call.arguments:
         return None
     if call.name == "numpy.append":
         more = call.argument("values")
-        if more is None or call.arguments[0].path != call.targets[0]:
+        if more is None or call.arguments[0].path != target:
             return None
         return (
             (more.place.node, deref(more.value)) if isinstance(more.place.node, cst.BaseExpression) else None
@@ -125,22 +127,33 @@ def _pieces(call: Call) -> tuple[cst.BaseExpression, Value] | None:
         return None
     if value.items is None or len(value.items) != 2:
         return None
-    own = [bool(uses(cst.Expr(element.value), call.targets[0])) for element in node.elements]
+    own = [bool(uses(cst.Expr(element.value), target)) for element in node.elements]
     plain = isinstance(node.elements[0].value, cst.Name | cst.Attribute)
     return (node.elements[1].value, deref(value.items[1])) if own == [True, False] and plain else None
 
 
+def _target(call: Call) -> str | None:
+    """The one name that the result is bound to, also as a side of `new if x is None else np.append(x, new)`."""
+    if len(call.targets) == 1:
+        return call.targets[0]
+    line = call.statement.node if call.statement is not None else None
+    if not isinstance(line, cst.SimpleStatementLine):
+        return None
+    match line.body[0]:
+        case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.IfExp(body=body, orelse=orelse)):
+            return (dotted(target) or None) if call.node in (body, orelse) else None
+    return None
+
+
 def _renewed(trace: Trace, call: Call, loop: Loop) -> bool:
     """Whether the loop cuts the array back, or begins it anew in every round."""
+    target = _target(call)
+    bound = next((at for at in trace.assigns() if at.index > call.index and at.path == target), None)
     for assign in trace.assigns():
-        if (
-            assign.path != call.targets[0]
-            or loop not in assign.context.loops()
-            or assign.value is call.result
-        ):
+        if assign.path != target or loop not in assign.context.loops() or assign is bound:
             continue
         cut = trace.maker(assign.value)
-        own = cut is not None and cut.name == "operator.getitem" and cut.path == call.targets[0]
+        own = cut is not None and cut.name == "operator.getitem" and cut.path == target
         if own or (assign.context.innermost(Loop) is loop and list(assign.context.since(loop)) == []):
             return True
     return False
@@ -168,7 +181,7 @@ def _finding(call: Call, piece: cst.BaseExpression, loop: Loop) -> Finding:
     rounds = f"{loop.trip.value:,} rounds" if loop.trip is not None else "every round"
     return RULE.finding(
         call.place,
-        f"{name} copies all of {call.targets[0]} in {rounds} of the loop, and holds two copies while it does",
+        f"{name} copies all of {_target(call)} in {rounds} of the loop, and holds two copies while it does",
         evidence=[Evidence("the loop", loop.place)],
         help="append the pieces to a list, and concatenate them once after the loop",
         fix=_fix(call, piece, loop),
@@ -177,10 +190,12 @@ def _finding(call: Call, piece: cst.BaseExpression, loop: Loop) -> Finding:
 
 def _fix(call: Call, piece: cst.BaseExpression, loop: Loop) -> Fix | None:
     """A list beside the array, joined once; only where the body uses the array nowhere else."""
-    name, statement = call.targets[0], call.statement
+    name, statement = _target(call), call.statement
     node = loop.place.node
     if (
-        "." in name
+        name is None
+        or not call.targets
+        or "." in name
         or statement is None
         or not isinstance(node, cst.For | cst.While)
         or node.orelse is not None
