@@ -51,7 +51,8 @@ class TestFloat64Promotion:
         assert (image / float(np.sqrt(128))).dtype == np.float32
 
     def test_division_holds_eight_times_the_bytes(self) -> None:
-        assert peak_of(lambda: PIXELS / 255.0) == pytest.approx(8 * PIXELS.nbytes, rel=0.02)
+        # 5 %: NumPy 2.2 casts through buffers of 130 KB that later versions do without.
+        assert peak_of(lambda: PIXELS / 255.0) == pytest.approx(8 * PIXELS.nbytes, rel=0.05)
 
     def test_casting_after_the_division_peaks_at_twelve_times(self) -> None:
         late = peak_of(lambda: (PIXELS / 255.0).astype("float32"))
