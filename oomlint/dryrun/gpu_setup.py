@@ -300,10 +300,9 @@ def _catches(handler: HandlerFacts) -> bool:
 
 
 def on_a_tpu(trace: Trace) -> bool:
-    """Whether the script connects to TPUs: no GPU's memory is its matter."""
-    connects = ("tf.tpu.experimental.initialize_tpu_system", "tf.distribute.TPUStrategy")
-    resolver = "tf.distribute.cluster_resolver.TPUClusterResolver"
-    return bool(trace.calls(*connects, resolver) or trace.calls_under(resolver + "."))
+    """Whether the script connects to TPUs, by whatever path it calls that: no GPU's memory is its matter."""
+    connects = {"TPUStrategy", "TPUClusterResolver", "initialize_tpu_system"}
+    return any(connects & set(call.name.split(".")) for call in trace.calls_under("tf."))
 
 
 def other_backend(trace: Trace, configured: str | None) -> bool:
