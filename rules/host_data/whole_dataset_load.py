@@ -81,7 +81,7 @@ from dataclasses import dataclass, field
 from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator, in_test
 
 from oomlint.dryrun.catalog.array_operators import FEW_ROWS
-from oomlint.dryrun.catalog.array_values import DECODED, LOADED, loads_of
+from oomlint.dryrun.catalog.array_values import DECODED, LOADED, PART, loads_of
 from oomlint.dryrun.catalog.numpy_loading import Unpickled
 from oomlint.dryrun.shapes import dimension_at
 from oomlint.dryrun.trace import Body, Call, Trace
@@ -132,7 +132,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             if call is not None and not in_test(call) and not in_test(feed) and not _small_by_place(call):
                 loads.setdefault(id(call.node), Load(call)).fed.append((feed, value, inputs))
     for load in loads.values():
-        found = _sized(load, settings) or _unsized(load)
+        whole = _whole(trace, load)
+        found = _sized(load, whole, settings) or (None if whole is not None else _unsized(load))
         if found is not None:
             yield found
 
@@ -206,18 +207,18 @@ def arrays(value: Value | None) -> Iterator[Array | Unpickled]:
                 yield from arrays(part)
 
 
-def _sized(load: Load, settings: Settings) -> Finding | None:
+def _sized(load: Load, whole: Array | None, settings: Settings) -> Finding | None:
     """With a size above the budget."""
-    sizes = [
-        (array.size, array) for _, array, _ in load.fed if isinstance(array, Array) and array.size is not None
-    ]
+    known = [array for _, array, _ in load.fed if isinstance(array, Array)]
+    known += [whole] if whole is not None else []
+    sizes = [(array.size, array) for array in known if array.size is not None]
     if not sizes:
         return None
     size, array = max(sizes, key=lambda pair: pair[0].bytes)
     severity = over(size, settings.budget.host)
     if severity is None:
         return None
-    feed = next(feed for feed, value, _ in load.fed if value is array)
+    feed = next((feed for feed, value, _ in load.fed if value is array), load.fed[0][0])
     much = against(size.bytes, settings.budget)
     return RULE.finding(
         load.call.place,
@@ -227,6 +228,18 @@ def _sized(load: Load, settings: Settings) -> Finding | None:
         help=_help(load.call),
         fix=Fix(_help(load.call), Safety.DISPLAY),
     )
+
+
+def _whole(trace: Trace, load: Load) -> Array | None:
+    """The first in which its size is known (a `reshape`), whatever is cut out of it later."""
+    if any(True for _ in load.call.context.loops()):
+        return None  # one of many files
+    tag = f"{LOADED}{load.call.index}"
+    for call in trace.all_calls():
+        value = deref(call.result)
+        if isinstance(value, Array) and value.size is not None and {tag, PART} & value.tags == {tag}:
+            return value
+    return None
 
 
 def _unsized(load: Load) -> Finding | None:
