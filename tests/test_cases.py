@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from oomlint.findings.model import Severity
 from oomlint.findings.registry import load_rules
-from oomlint.testing import expectations, mismatches, run_rule
+from oomlint.testing import MemoryModules, expectations, mismatches, run_rule, run_rules
 
 CASES = Path(__file__).parent.parent / "fixtures" / "cases"
 BAD = sorted(CASES.glob("*/bad.py"))
@@ -73,6 +74,14 @@ def test_false_alarm_is_not_raised(path: Path) -> None:
     text = path.read_text("utf-8")
     found = [one for code in SUBJECT[_case(path)] for one in run_rule(code, text, modules=_modules(path))]
     assert mismatches(text, found) == []
+
+
+@pytest.mark.parametrize("path", [bad.with_name("good.py") for bad in BAD] + SILENT, ids=_case)
+def test_no_other_rule_warns(path: Path) -> None:
+    """The right way is right altogether; notes (no memory growth, a file of unknown size) may stand."""
+    text = path.read_text("utf-8")
+    found = run_rules(load_rules(), text, resolver=MemoryModules(_modules(path)))
+    assert [(one.code, one.message) for one in found if one.severity > Severity.NOTE] == []
 
 
 def test_cases_are_complete() -> None:
