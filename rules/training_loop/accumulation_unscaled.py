@@ -78,6 +78,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from oomlint.rules.training_loop import batches, rounds, updates
 
+from oomlint.dryrun.losses import unwrapped
 from oomlint.dryrun.trace import Body, Branch, Loop
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Value, deref
@@ -223,7 +224,7 @@ def _accumulated(trace: Trace, update: updates.Update) -> tuple[Value, Gradients
     for value in update.gradients:
         if isinstance(value, Gradients) and value.summed and not value.mixed:
             return value, value
-        value = updates.unwrapped(value, trace) if isinstance(value, Array) else value
+        value = unwrapped(value, trace) if isinstance(value, Array) else value
         if isinstance(value, Array) and value.library == "variable":
             for call in trace.calls("array.assign_add"):
                 added = deref(call.arguments[0].value) if call.arguments else None
