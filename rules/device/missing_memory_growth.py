@@ -63,7 +63,7 @@ from oomlint.dryrun import gpu_setup, replicas
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function, Method
-from oomlint.dryrun.values.training import Model
+from oomlint.dryrun.values.training import Layer, Model
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import imports_of, index_of
@@ -132,6 +132,9 @@ def _whole(trace: Trace, training: list[Call]) -> bool:
     """Whether the file makes what it trains: a fragment that trains a name from nowhere is set up elsewhere."""
     if any(isinstance(call.receiver, Model) and replicas.maker(call.receiver) for call in training):
         return True
+    if any(call.name.startswith("keras.Optimizer.") for call in training):
+        # single layers are enough for a loop of one's own
+        return any(isinstance(deref(call.result), Model | Layer) for call in trace.all_calls())
     return any(isinstance(deref(call.result), Model) for call in trace.all_calls())
 
 
