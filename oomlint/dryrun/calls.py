@@ -257,6 +257,7 @@ def enter(run: Run, function: Function, arguments: Arguments, place: Place, call
         else:
             run.execute_suite(body)
             result = join_all(activation.returned) if activation.returned else NONE
+        function.result = result
     finally:
         run.activations.pop()
         run.source, run.scope, run.statement, run.context, run.targets = before

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oomlint.dryrun.values.training import Strategy
 
 MAX_DEPTH = 32
+SQUARE_ROOT = ("tf.sqrt", "tf.math.sqrt", "keras.ops.sqrt", "keras.backend.sqrt")
 
 
 class Fault(NamedTuple):
@@ -92,6 +93,32 @@ def faults(trace: Trace, value: Value, keras3: bool, depth: int = 0) -> Iterator
         yield Fault("raises", call)
     for operand in inner:
         yield from faults(trace, operand, keras3, depth + 1)
+
+
+def means_of(trace: Trace, value: Value, depth: int = 0) -> list[tuple[Call, bool]] | None:
+    """The means over the batch that a number is made of, and whether it is linear in each; None if of anything else.
+
+    One value per sample beside a mean makes the sum one value per sample, which Keras averages and scales.
+    """
+    value = deref(value)
+    call = trace.maker(value)
+    if isinstance(value, Const):
+        return []
+    if call is None or depth > MAX_DEPTH:
+        return None
+    values = [deref(argument.value) for argument in call.arguments]
+    if call.name in MEAN:
+        return [(call, True)] if over_the_batch(call) else None
+    if call.name in (*THROUGH, *SQUARE_ROOT) and values:
+        inner = means_of(trace, values[0], depth + 1)
+        return inner and [(mean, linear and call.name in THROUGH) for mean, linear in inner]
+    if call.name in ADD or call.name in MULTIPLY or call.name in DIVIDE:
+        sides = [means_of(trace, operand, depth + 1) for operand in values[:2]]
+        plain = isinstance(values[-1], Const) and not by_replicas(values[-1])
+        if None in sides or (call.name in DIVIDE and not plain) or (call.name in MULTIPLY and all(sides)):
+            return None
+        return [found for side in sides for found in side or ()]
+    return None
 
 
 def by_replicas(value: Value) -> bool:

@@ -87,8 +87,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from oomlint.dryrun import replicas
-from oomlint.dryrun.losses import MEAN
-from oomlint.dryrun.replica_losses import Fault, faults, gradients_scaled, of_train_step, over_the_batch
+from oomlint.dryrun.replica_losses import Fault, faults, gradients_scaled, means_of, of_train_step
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Mapping, Sequence, Unknown, Value, deref
@@ -120,10 +119,10 @@ class Step:
     evidence: tuple[Evidence, ...]
 
     @property
-    def times(self) -> str:
-        """How many times too large the step gets."""
+    def factor(self) -> str:
+        """By how much the step gets too large."""
         known = self.strategy.replicas
-        return f"{known.value} times" if known is not None else "as many times as there are replicas"
+        return f"by a factor of {known.value}" if known is not None else "by the number of replicas"
 
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
@@ -158,7 +157,7 @@ def _mean(step: Step, fault: Fault) -> Finding:
     call = fault.call
     return RULE.finding(
         call.place,
-        f"this mean is over one replica's share of the batch, and {SUMMED}: the step is {step.times} too large",
+        f"this mean is over one replica's share of the batch, and {SUMMED}: the step is too large {step.factor}",
         evidence=step.evidence,
         help="divide by the global batch: tf.nn.compute_average_loss of one value per sample",
         fix=_average(call, per_sample=_one_per_sample(step.trace, call)),
@@ -210,7 +209,7 @@ def _penalty(step: Step, fault: Fault) -> Finding:
         fix = Fix("count the penalty once", Safety.UNSAFE, (edit,))
     return RULE.finding(
         place,
-        f"every replica adds the whole penalty, and {SUMMED}: it counts {step.times}, "
+        f"every replica adds the whole penalty, and {SUMMED}: it is too large {step.factor}, "
         "unless tf.nn.scale_regularization_loss divides it",
         evidence=step.evidence,
         help="wrap it in tf.nn.scale_regularization_loss",
@@ -228,7 +227,7 @@ def _twice(step: Step, fault: Fault) -> Finding:
     return RULE.finding(
         call.place,
         "Keras has divided the value of a loss object by the number of replicas already (since 3.8): "
-        f"dividing again makes the step {step.times} too small",
+        f"dividing again makes the step too small {step.factor}",
         evidence=step.evidence,
         help="leave the division out",
         fix=fix,
@@ -273,17 +272,17 @@ def _compiled(trace: Trace) -> Iterator[Finding]:
             continue
         evidence = (Evidence("compile is given the function here", call.place),)
         for function in _functions(call.value("loss")):
-            for mean in trace.calls(*MEAN):
-                if mean.context.function() is function and over_the_batch(mean) and _returned(mean):
-                    step = Step(trace, strategy, evidence)
-                    yield RULE.finding(
-                        mean.place,
-                        f"this loss function returns one replica's mean, and {SUMMED}: "
-                        f"the step is {step.times} too large",
-                        evidence=evidence,
-                        help="return one value per sample (axis=-1): Keras averages and scales it",
-                        fix=_average(mean, per_sample=False),
-                    )
+            result = function.result
+            for mean, linear in (means_of(trace, result) if result is not None else None) or ():
+                step = Step(trace, strategy, evidence)
+                yield RULE.finding(
+                    mean.place,
+                    f"this loss function returns one replica's mean, and {SUMMED}: "
+                    f"the step is too large {step.factor}",
+                    evidence=evidence,
+                    help="return one value per sample (axis=-1): Keras averages and scales it",
+                    fix=_average(mean, per_sample=False) if linear else None,
+                )
 
 
 def _functions(loss: Value | None) -> list[Function]:
@@ -295,10 +294,3 @@ def _functions(loss: Value | None) -> list[Function]:
         case Mapping(entries=entries):
             return [item for item in map(deref, entries.values()) if isinstance(item, Function)]
     return []
-
-
-def _returned(call: Call) -> bool:
-    """Whether the function returns this very value."""
-    node = call.statement.node if call.statement is not None else None
-    returns = node.body[-1] if isinstance(node, cst.SimpleStatementLine) else None
-    return isinstance(returns, cst.Return) and returns.value is call.node

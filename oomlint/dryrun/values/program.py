@@ -41,6 +41,7 @@ class Function(Value):
     owner: Class | None = None  # the class whose body defines it
     entered: bool = False
     flags: set[str] = field(default_factory=set)  # tf.function, jit, staticmethod, property, ...
+    result: Value | None = None  # what it returned last
 
     def joined(self, other: Function) -> Function:
         """The value where two ways meet: one function cannot be mixed with another, so what holds on this way."""
