@@ -259,8 +259,10 @@ def _pictures(dataset: Dataset) -> bool:
 
 
 def _to_a_file(trace: Trace, call: Call) -> Fix | None:
-    if call.arguments or call.place.source is not trace.source:
+    if call.arguments or call.place.source is not trace.source or call.context.loops():
         return None
+    if sum(other.node is call.node for other in trace.calls("tf.data.Dataset.cache")) > 1:
+        return None  # a function that caches more than one data set: they would share the file
     earlier = {id(other.node) for other in trace.calls("tf.data.Dataset.cache") if other.index <= call.index}
     text = f'"tf-data-cache-{len(earlier)}"'
     return Fix(f"cache in the file {text}", Safety.UNSAFE, (AddArgument(call.place, text),))
