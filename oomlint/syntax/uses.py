@@ -76,3 +76,25 @@ def names_in(node: cst.CSTNode) -> set[str]:
             continue
         stack.extend(current.children)
     return found
+
+
+_LATER_OR_NEVER = (
+    cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp, cst.IfExp, cst.BooleanOperation,
+)  # fmt: skip
+
+
+def evaluated_by(statement: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a line of one statement evaluates an expression once, with names that the line before it has too.
+
+    Not so in a lambda or comprehension, which have names of their own, nor on a side that is perhaps not taken.
+    """
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return False
+    stack: list[cst.CSTNode] = [statement]
+    while stack:
+        current = stack.pop()
+        if current is node:
+            return True
+        if not isinstance(current, _LATER_OR_NEVER):
+            stack.extend(current.children)
+    return False

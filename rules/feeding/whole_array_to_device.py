@@ -61,8 +61,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from oomlint.dryrun import gpu_setup
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Argument, Call
@@ -72,7 +70,7 @@ from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.findings.pipeline_fixes import tensorflow_name
 from oomlint.syntax.edits import Edit, InsertBefore, RemoveArgument, Replace
-from oomlint.syntax.uses import uses
+from oomlint.syntax.uses import evaluated_by, uses
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -168,8 +166,11 @@ def _fix(trace: Trace, call: Call) -> Fix | None:
     if any(call.argument(other) is not None for other in refused) or uses(trace.source.module, variable):
         return None
     whole = deref(x.value)
-    if not isinstance(whole, Array) or not isinstance(call.statement.node, _PLAIN):
+    if not isinstance(whole, Array) or not evaluated_by(call.statement.node, call.node):
         return None
+    unnamed = [argument for argument in call.arguments if argument.name is None]
+    if any(argument not in (x, y, call.argument("batch_size")) for argument in unnamed):
+        return None  # those behind would take the places of those that go
     size = call.argument("batch_size")
     batch = "32"
     if size is not None:
@@ -190,6 +191,3 @@ def _fix(trace: Trace, call: Call) -> Fix | None:
         if argument is not None and argument.arg is not None:
             edits.append(RemoveArgument(call.place, argument.arg))
     return Fix("feed batches from a dataset on the CPU", Safety.UNSAFE, tuple(edits))
-
-
-_PLAIN = (cst.SimpleStatementLine, cst.Expr, cst.Assign, cst.AnnAssign, cst.Return, cst.AugAssign)
