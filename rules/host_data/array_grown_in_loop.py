@@ -106,7 +106,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 
 
 def _pieces(call: Call) -> tuple[cst.BaseExpression, Value] | None:
-    """What is put after the array that the result is bound to: its expression and its value."""
+    """What is put to the array that the result is bound to: its expression and its value."""
     target = _target(call)
     if target is None or not call.arguments:
         return None
@@ -128,8 +128,12 @@ def _pieces(call: Call) -> tuple[cst.BaseExpression, Value] | None:
     if value.items is None or len(value.items) != 2:
         return None
     own = [bool(uses(cst.Expr(element.value), target)) for element in node.elements]
-    plain = isinstance(node.elements[0].value, cst.Name | cst.Attribute)
-    return (node.elements[1].value, deref(value.items[1])) if own == [True, False] and plain else None
+    if own not in ([True, False], [False, True]):
+        return None
+    grown, new = (0, 1) if own[0] else (1, 0)
+    if not isinstance(node.elements[grown].value, cst.Name | cst.Attribute):
+        return None
+    return node.elements[new].value, deref(value.items[new])
 
 
 def _target(call: Call) -> str | None:
@@ -222,7 +226,7 @@ def _fix(call: Call, piece: cst.BaseExpression, loop: Loop) -> Fix | None:
 def _joined(call: Call, name: str) -> str | None:
     """The one call that joins the list afterwards, as the script spells NumPy."""
     node = call.node
-    if not isinstance(node, cst.Call):
+    if not isinstance(node, cst.Call) or not _last(call, name):
         return None
     function, rest = (
         call.source.code(node.func),
@@ -235,3 +239,9 @@ def _joined(call: Call, name: str) -> str | None:
         function = f"{call.source.code(node.func.value)}.concatenate"
         rest = [f"axis={call.source.code(axis.place.node)}"]
     return f"{function}({', '.join(['{}', *rest])})"
+
+
+def _last(call: Call, name: str) -> bool:
+    """Whether the new piece is put behind the array: a list that pieces are put in front of joins otherwise."""
+    first = call.arguments[0].place.node
+    return not isinstance(first, cst.Tuple | cst.List) or bool(uses(cst.Expr(first.elements[0].value), name))
