@@ -182,6 +182,8 @@ def _fix(trace: Trace, call: Call, argument: Argument) -> Fix | None:
     if call.argument("training") is not None and call.const("training") is not False:
         return None
     model, x = trace.source.code(node.func), trace.source.code(argument.place.node)
+    if any(_computed_from(trace, each.value, deref(call.result)) for each in trace.iterations()):
+        return None  # what the loop does with a row may need a tensor
     place = call.place
     bare: dict[int, Replace] = {}
     for other in trace.calls("array.numpy"):
