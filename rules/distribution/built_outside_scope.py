@@ -7,6 +7,7 @@ Reports, for strategies with several replicas:
 - a model that is made outside the scope and compiled, trained or called inside it;
 - with Keras 3, an optimizer with slots (Adam, RMSprop, SGD with momentum, or its name given to `compile`) that is
   made outside the scope while the model's weights are in it;
+- a model from outside that is a layer of a model made inside (with Keras 3 unless it is frozen);
 - a script that makes a strategy, never enters its scope, and trains: a warning.
 
 ## Why is this bad?
@@ -94,7 +95,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     keras2 = trace.libraries.get("keras", "").startswith("tf_keras") or for_keras_2(trace)
     keras3 = settings.keras_at_least(3) and not keras2
     parts = _optimizers(trace) if keras3 else _metrics(trace)
-    for finding in (*_models(trace), *parts, *_never_entered(trace, made)):
+    for finding in (*_models(trace), *_parts(trace, keras3), *parts, *_never_entered(trace, made)):
         if id(finding.place.node) not in seen:
             seen.add(id(finding.place.node))
             yield finding
@@ -120,6 +121,36 @@ def _models(trace: Trace) -> Iterator[Finding]:
             help=HELP,
             fix=_move_in(trace, statement, strategy),
         )
+
+
+def _parts(trace: Trace, keras3: bool) -> Iterator[Finding]:
+    """Models from outside as layers of one in the scope (Keras 3 lets frozen ones pass: they get no slots)."""
+    freezes = any(
+        item.path.endswith(".trainable") and not (isinstance(item.value, Const) and item.value.value is True)
+        for item in trace.assigns()
+    )
+    for call in trace.calls("keras.Model.compile"):
+        whole = call.receiver
+        if not isinstance(whole, Model) or _is_outside(whole):
+            continue
+        strategy = replicas.of_model(whole)
+        if strategy is None or not replicas.replicates(strategy):
+            continue
+        for part in map(deref, whole.layers or ()):
+            maker = replicas.maker(part) if isinstance(part, Model) else None
+            if not isinstance(part, Model) or maker is None or not _is_outside(part):
+                continue
+            if keras3 and (freezes or not slots_of(call.value("optimizer"))):
+                continue
+            place, statement = replicas.site(maker, call)
+            yield RULE.finding(
+                place,
+                f"this model is made outside the scope of {replicas.short(strategy)} and is part of one that is made "
+                "inside: Keras raises ValueError",
+                evidence=[Evidence("the model that it is part of is compiled here", call.place)],
+                help=HELP,
+                fix=_move_in(trace, statement, strategy),
+            )
 
 
 def _optimizers(trace: Trace) -> Iterator[Finding]:
