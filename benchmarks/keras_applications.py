@@ -1,4 +1,4 @@
-"""Prints the rows of the table in `oomlint/dryrun/catalog/keras_applications.py`, and checks its spatial chains.
+"""Prints the rows of the table in `oomlint/dryrun/catalog/keras/applications.py`, and checks its spatial chains.
 
 Builds every architecture of keras.applications on the CPU without pretrained weights (about ten minutes for all):
 
@@ -17,7 +17,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from tensorflow import keras
 
-from oomlint.dryrun.catalog.keras_applications import TABLE, Row, spatial
+from oomlint.dryrun.catalog.keras.applications import TABLE, Row, spatial
 
 # Odd and even, and not all alike on both sides: the padding of some families depends on the parity of the input.
 SIZES = ((75, 97), (128, 160), (201, 224), (299, 333), (150, 111))

@@ -221,7 +221,9 @@ def replay(run: Run, pending: Pending, role: Value) -> None:
     call = pending.call
     call.receiver = role
     call.name = f"{role.type if isinstance(role, Opaque) else type(role).api}.{pending.method}"
-    own = f"{type(role).api}.{pending.method}"  # an Opaque is named by what it is, its methods by what all have
+    own = (
+        f"{type(role).api}.{pending.method}"  # an Opaque is named by what it is, its methods by what all have
+    )
     call.signature = run.catalog.signatures.get(call.name) or run.catalog.signatures.get(own, ())
     run.trace.add(call, call.index)
     handler = run.catalog.method(type(role), pending.method)

@@ -49,7 +49,9 @@ class Deferred(Value):
     level: int
     name: str | None = None  # None: the module itself
     value: Value | None = None
-    context: Context = field(default_factory=Context)  # of the import statement, where the module runs in Python
+    context: Context = field(
+        default_factory=Context
+    )  # of the import statement, where the module runs in Python
     at: int = 0  # how many events there were before it
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun.pipelines import between, uses_of
+from oomlint.dryrun.queries.pipelines import between, uses_of
 from oomlint.dryrun.trace import Assign, Call
 from oomlint.syntax.blocks import imports_of, in_one_block
 from oomlint.syntax.method_chains import Stage, before

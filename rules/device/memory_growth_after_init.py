@@ -57,7 +57,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from oomlint.dryrun import gpu_setup
+from oomlint.dryrun.queries import gpu_setup
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, deref
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity

@@ -52,8 +52,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from oomlint.dryrun import gpu_setup
-from oomlint.dryrun.catalog.tf_config import ONE, SEVERAL
+from oomlint.dryrun.catalog.tensorflow.config import ONE, SEVERAL
+from oomlint.dryrun.queries import gpu_setup
 from oomlint.dryrun.trace import Branch, Call, Loop, Trace
 from oomlint.dryrun.values.base import Const, Sequence, deref, tags_of
 from oomlint.dryrun.values.devices import Device, DeviceList

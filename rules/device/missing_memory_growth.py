@@ -59,7 +59,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oomlint.dryrun import gpu_setup, replicas
+from oomlint.dryrun.queries import gpu_setup, replicas
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function, Method

@@ -60,8 +60,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from oomlint.dryrun import replicas
-from oomlint.dryrun.catalog.distribution import PER_REPLICA, TIMES_REPLICAS
+from oomlint.dryrun.catalog.tensorflow.distribution import PER_REPLICA, TIMES_REPLICAS
+from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.trace import Argument, Call, Trace
 from oomlint.dryrun.values.base import Const, Step, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.data import Dataset

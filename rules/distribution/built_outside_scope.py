@@ -63,9 +63,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from oomlint.dryrun import gpu_setup, replicas
-from oomlint.dryrun.catalog.keras_training import slots_of
-from oomlint.dryrun.keras_version import for_keras_2
+from oomlint.dryrun.catalog.keras.training import slots_of
+from oomlint.dryrun.queries import gpu_setup, replicas
+from oomlint.dryrun.queries.keras_version import for_keras_2
 from oomlint.dryrun.trace import Call, Context, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref
 from oomlint.dryrun.values.training import Model, Optimizer, Strategy

@@ -65,8 +65,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from oomlint.dryrun import gpu_setup, replicas
-from oomlint.dryrun.catalog.distribution import DISTRIBUTED
+from oomlint.dryrun.catalog.tensorflow.distribution import DISTRIBUTED
+from oomlint.dryrun.queries import gpu_setup, replicas
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.base import Unknown, deref, tags_of
 from oomlint.dryrun.values.data import Dataset, leaves

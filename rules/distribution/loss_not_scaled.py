@@ -86,8 +86,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from oomlint.dryrun import replicas
-from oomlint.dryrun.replica_losses import Fault, faults, gradients_scaled, means_of, of_train_step
+from oomlint.dryrun.queries import replicas
+from oomlint.dryrun.queries.replica_losses import Fault, faults, gradients_scaled, means_of, of_train_step
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Mapping, Sequence, Unknown, Value, deref

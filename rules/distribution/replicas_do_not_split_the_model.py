@@ -56,7 +56,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from oomlint.dryrun import replicas
+from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Unknown, Value, deref

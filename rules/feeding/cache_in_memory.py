@@ -64,8 +64,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun.augmentation import random_in
-from oomlint.dryrun.pipelines import (
+from oomlint.dryrun.queries.augmentation import random_in
+from oomlint.dryrun.queries.pipelines import (
     BATCHING,
     KEEPING,
     batched,

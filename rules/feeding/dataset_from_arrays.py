@@ -58,9 +58,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.tensor_values import as_tensor
-from oomlint.dryrun.gpu_setup import on_the_cpu
-from oomlint.dryrun.pipelines import BATCHING, KEEPING, stage_name, uses_of
+from oomlint.dryrun.catalog.tensorflow.tensor_values import as_tensor
+from oomlint.dryrun.queries.gpu_setup import on_the_cpu
+from oomlint.dryrun.queries.pipelines import BATCHING, KEEPING, stage_name, uses_of
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Call, Iterate, Loop
 from oomlint.dryrun.values.arrays import Array

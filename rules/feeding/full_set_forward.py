@@ -57,7 +57,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun import gpu_setup
+from oomlint.dryrun.queries import gpu_setup
 from oomlint.dryrun.trace import Argument, Body, Call, Context
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Value, deref

@@ -54,7 +54,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.pipelines import BATCHING, batched, received, stage_name, uses_of
+from oomlint.dryrun.queries.pipelines import BATCHING, batched, received, stage_name, uses_of
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Argument, Call
 from oomlint.dryrun.values.base import Const, Opaque, deref

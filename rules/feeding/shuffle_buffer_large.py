@@ -60,7 +60,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.pipelines import BATCHING, SPLITTING, held_by_element, received, stage_name
+from oomlint.dryrun.queries.pipelines import BATCHING, SPLITTING, held_by_element, received, stage_name
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.arrays import Array

@@ -61,7 +61,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun import gpu_setup
+from oomlint.dryrun.queries import gpu_setup
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Argument, Call
 from oomlint.dryrun.values.arrays import Array

@@ -60,12 +60,12 @@ import libcst as cst
 from oomlint.rules.host_data.amounts import in_generator, in_test
 from oomlint.rules.host_data.whole_dataset_load import feeds
 
-from oomlint.dryrun.catalog.array_values import DECODED, grown_by, loads_of
+from oomlint.dryrun.catalog.arrays.making import DECODED, grown_by, loads_of
 from oomlint.dryrun.imports import dotted
-from oomlint.dryrun.shapes import number
 from oomlint.dryrun.trace import Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref
+from oomlint.dryrun.values.shapes import number
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings

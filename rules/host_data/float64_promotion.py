@@ -52,14 +52,14 @@ from collections.abc import Iterator
 import libcst as cst
 from oomlint.rules.host_data.amounts import against, dimensions, form
 
-from oomlint.dryrun.catalog.array_operators import WORDS
-from oomlint.dryrun.catalog.array_values import NumpyFloat, NumpyInt
+from oomlint.dryrun.catalog.arrays.making import NumpyFloat, NumpyInt
+from oomlint.dryrun.catalog.arrays.operators import WORDS
 from oomlint.dryrun.catalog.names import generation
-from oomlint.dryrun.shapes import known
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import ITEMSIZE, Array
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref
+from oomlint.dryrun.values.shapes import known
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings

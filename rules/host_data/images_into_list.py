@@ -55,8 +55,8 @@ from collections.abc import Iterator
 import libcst as cst
 from oomlint.rules.host_data.amounts import form, in_generator, in_test
 
-from oomlint.dryrun.catalog.array_values import DECODED
-from oomlint.dryrun.catalog.files import PATH
+from oomlint.dryrun.catalog.arrays.making import DECODED
+from oomlint.dryrun.catalog.python.files import PATH
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Value, deref, tags_of

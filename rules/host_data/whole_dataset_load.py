@@ -80,13 +80,13 @@ from dataclasses import dataclass, field
 
 from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator, in_test
 
-from oomlint.dryrun.catalog.array_operators import FEW_ROWS
-from oomlint.dryrun.catalog.array_values import DECODED, LOADED, PART, loads_of
-from oomlint.dryrun.catalog.numpy_loading import Unpickled
-from oomlint.dryrun.shapes import dimension_at
+from oomlint.dryrun.catalog.arrays.loading import Unpickled
+from oomlint.dryrun.catalog.arrays.making import DECODED, LOADED, PART, loads_of
+from oomlint.dryrun.catalog.arrays.operators import FEW_ROWS
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.shapes import dimension_at
 from oomlint.dryrun.values.training import Tape
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity

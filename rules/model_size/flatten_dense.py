@@ -62,8 +62,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.keras_dims import known
-from oomlint.dryrun.dense_kernels import Kernel, flattened_kernels
+from oomlint.dryrun.catalog.keras.dims import known
+from oomlint.dryrun.queries.dense_kernels import Kernel, flattened_kernels
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.values.arrays import shape_text
 from oomlint.dryrun.values.base import Step, merge

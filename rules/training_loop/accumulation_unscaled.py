@@ -78,7 +78,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from oomlint.rules.training_loop import batches, rounds, updates
 
-from oomlint.dryrun.losses import unwrapped
+from oomlint.dryrun.queries.losses import unwrapped
 from oomlint.dryrun.trace import Body, Branch, Loop
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Value, deref

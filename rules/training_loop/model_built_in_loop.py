@@ -68,7 +68,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.model_rounds import Repeated, repeated_models
+from oomlint.dryrun.queries.model_rounds import Repeated, repeated_models
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import Evidence, Rule, Safety, Severity
 

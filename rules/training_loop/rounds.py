@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.imports import dotted
-from oomlint.dryrun.losses import unwrapped
+from oomlint.dryrun.queries.losses import unwrapped
 from oomlint.dryrun.trace import Body, Branch, Context, Loop
 from oomlint.dryrun.values.base import Const, deref
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun.catalog.gradients import gradients_of
-from oomlint.dryrun.losses import unwrapped
+from oomlint.dryrun.catalog.tensorflow.gradients import gradients_of
+from oomlint.dryrun.queries.losses import unwrapped
 from oomlint.dryrun.trace import Branch
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Unknown, Value, deref, tags_of

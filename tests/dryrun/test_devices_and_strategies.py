@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from oomlint.documents.python_file import document_from_text
-from oomlint.dryrun import dry_run, gpu_setup, replicas
+from oomlint.dryrun import dry_run
+from oomlint.dryrun.queries import gpu_setup, replicas
 from oomlint.dryrun.trace import Trace
 from oomlint.dryrun.values.base import Const, Opaque, tags_of
 from oomlint.dryrun.values.devices import Device, DeviceList

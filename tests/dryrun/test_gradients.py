@@ -8,8 +8,8 @@ import pytest
 
 from oomlint.documents.python_file import document_from_text
 from oomlint.dryrun import Trace, dry_run
-from oomlint.dryrun.catalog.gradients import gradients_of
-from oomlint.dryrun.losses import loss_of
+from oomlint.dryrun.catalog.tensorflow.gradients import gradients_of
+from oomlint.dryrun.queries.losses import loss_of
 from oomlint.dryrun.values.base import Const, deref
 from oomlint.dryrun.values.training import Gradients, Loss, Optimizer
 from oomlint.syntax.parse import parse

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from oomlint.dryrun.catalog.keras_applications import TABLE
+from oomlint.dryrun.catalog.keras.applications import TABLE
 
 from .test_keras_shapes import dry, plain
 

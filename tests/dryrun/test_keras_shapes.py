@@ -46,8 +46,8 @@ def plain(shape: Any) -> Any:
 
 def count(layer: Value) -> int | None:
     """The parameters that the dry run counts for a layer or nested model."""
-    from oomlint.dryrun.catalog.keras_dims import parameters
-    from oomlint.dryrun.catalog.keras_graph import weights_of
+    from oomlint.dryrun.catalog.keras.dims import parameters
+    from oomlint.dryrun.catalog.keras.graph import weights_of
 
     return parameters(weights_of(layer))
 
@@ -128,7 +128,7 @@ def check(keras: Any, text: str) -> None:
 
 
 def _flat(value: Any) -> list[Any]:
-    from oomlint.dryrun.catalog.keras_graph import tensors
+    from oomlint.dryrun.catalog.keras.graph import tensors
 
     return tensors(value)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oomlint.documents.python_file import document_from_text
-from oomlint.dryrun.catalog.keras_training import slots_of
+from oomlint.dryrun.catalog.keras.training import slots_of
 from oomlint.dryrun.interpreter import dry_run
 from oomlint.dryrun.values.training import Model
 from oomlint.syntax.parse import parse

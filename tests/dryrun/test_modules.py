@@ -50,7 +50,13 @@ def test_functions_and_constants_of_other_modules() -> None:
 
 
 def test_modules_are_not_opened_until_a_name_is_used() -> None:
-    project = Project({"train.py": "from used import a\nimport unused\nfrom unused import b\nprobe(a)\n", "used.py": "a = 1\nimport unused\n", "unused.py": "b = 2\n"})
+    project = Project(
+        {
+            "train.py": "from used import a\nimport unused\nfrom unused import b\nprobe(a)\n",
+            "used.py": "a = 1\nimport unused\n",
+            "unused.py": "b = 2\n",
+        }
+    )
     assert project.probe("train.py") == [1]
     assert set(project.opened) == {"used.py"}
 
@@ -62,12 +68,16 @@ def test_libraries_are_never_taken_from_the_project() -> None:
 
 
 def test_cycles_end() -> None:
-    project = Project({"a.py": "from b import y\nx = 1\nprobe(y)\n", "b.py": "from a import x\ny = 2\nz = x\n"})
+    project = Project(
+        {"a.py": "from b import y\nx = 1\nprobe(y)\n", "b.py": "from a import x\ny = 2\nz = x\n"}
+    )
     assert project.probe("a.py") == [2]
 
 
 def test_star_import_of_the_project() -> None:
-    project = Project({"train.py": "from config import *\nprobe(BATCH)\n", "config.py": "BATCH = 8\n_hidden = 1\n"})
+    project = Project(
+        {"train.py": "from config import *\nprobe(BATCH)\n", "config.py": "BATCH = 8\n_hidden = 1\n"}
+    )
     assert project.probe("train.py") == [8]
 
 

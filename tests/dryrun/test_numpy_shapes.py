@@ -11,7 +11,7 @@ import pytest
 
 from oomlint.documents.python_file import document_from_text
 from oomlint.dryrun import dry_run
-from oomlint.dryrun.catalog.array_values import as_array
+from oomlint.dryrun.catalog.arrays.making import as_array
 from oomlint.dryrun.values.base import Value
 from oomlint.syntax.parse import parse
 

@@ -9,7 +9,7 @@ import pytest
 
 from oomlint.documents.python_file import document_from_text
 from oomlint.dryrun import dry_run
-from oomlint.dryrun.catalog.array_values import DECODED, loads_of
+from oomlint.dryrun.catalog.arrays.making import DECODED, loads_of
 from oomlint.dryrun.values.arrays import Array, shape_text
 from oomlint.dryrun.values.base import Sequence, Unknown, Value, tags_of
 from oomlint.syntax.parse import parse

@@ -95,7 +95,9 @@ while True:
 
 
 def test_functions_nobody_calls_are_entered_once_with_unknown_arguments() -> None:
-    calls = probes("def train(model, batch=32):\n    probe(batch, model)\n\nclass A:\n    def go(self):\n        probe(self.x)\n")
+    calls = probes(
+        "def train(model, batch=32):\n    probe(batch, model)\n\nclass A:\n    def go(self):\n        probe(self.x)\n"
+    )
     assert len(calls) == 2
     body = calls[0].context.innermost(Body)
     assert body is not None and not body.called
@@ -125,7 +127,9 @@ make(buffer_size=Config(BUFFER).size)
 
 
 def test_list_filled_in_a_loop_counts_its_rounds() -> None:
-    (call,) = probes("xs = []\nfor i in range(300):\n    for j in range(20):\n        xs.append(i)\nprobe(xs)\n")
+    (call,) = probes(
+        "xs = []\nfor i in range(300):\n    for j in range(20):\n        xs.append(i)\nprobe(xs)\n"
+    )
     value = deref(call.arguments[0].value)
     assert isinstance(value, Sequence) and value.count == Const(6000) and value.items is None
 
@@ -200,11 +204,17 @@ def _nested_comprehensions(n: int) -> str:
 
 
 def _mutual(n: int) -> str:
-    return "".join(f"def f{i}(x):\n    f{(i + 1) % n}(x)\n    f{(i * 7 + 3) % n}(x)\n" for i in range(n)) + "f0(1)\n"
+    return (
+        "".join(f"def f{i}(x):\n    f{(i + 1) % n}(x)\n    f{(i * 7 + 3) % n}(x)\n" for i in range(n))
+        + "f0(1)\n"
+    )
 
 
 def _classes(n: int) -> str:
-    return "".join(f"class C{i}:\n    def __init__(self):\n        self.a = C{max(0, i - 1)}()\n        self.b = self.a\n" for i in range(n))
+    return "".join(
+        f"class C{i}:\n    def __init__(self):\n        self.a = C{max(0, i - 1)}()\n        self.b = self.a\n"
+        for i in range(n)
+    )
 
 
 @pytest.mark.parametrize(

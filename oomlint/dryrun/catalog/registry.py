@@ -106,8 +106,9 @@ def load() -> Catalog:
     if not CATALOG.loaded:
         CATALOG.loaded = True
         package = importlib.import_module("oomlint.dryrun.catalog")
-        for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda item: item.name):
-            importlib.import_module(f"{package.__name__}.{module.name}")
+        found = pkgutil.walk_packages(package.__path__, package.__name__ + ".")
+        for module in sorted(found, key=lambda item: item.name):
+            importlib.import_module(module.name)
     return CATALOG
 
 

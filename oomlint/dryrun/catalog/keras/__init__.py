@@ -1,0 +1,1 @@
+"""Keras: layers with their shapes, models, training, data utilities."""

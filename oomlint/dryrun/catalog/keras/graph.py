@@ -1,0 +1,212 @@
+"""How Keras layers and models are applied: symbolic tensors, the nodes behind them, and the walk back.
+
+Every application of a layer, in a functional graph, in a Sequential or in a subclass' `call`, gives tensors
+whose producer is a :class:`Node`. A model's layers and parameters are found by walking back from its outputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.catalog.keras.dims import NEVER_TRAINED, parameters
+from oomlint.dryrun.values.arrays import Array, Shape
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Step, Unknown, Value, deref
+from oomlint.dryrun.values.program import Instance
+from oomlint.dryrun.values.training import Layer, Model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oomlint.dryrun.interpreter import Run
+    from oomlint.dryrun.trace import Call
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node(Value):
+    """One application of a layer or model (`layer` None: an operation without weights).
+
+    `either` holds the two nodes of a branch that met here: the graph is one of them.
+    """
+
+    layer: Value | None = None
+    inputs: tuple[Value, ...] = ()
+    call: Call | None = None
+    either: tuple[Value, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<node of {getattr(self.layer, 'type', type(self.layer).__name__)}>"
+
+    def joined(self, other: Node) -> Node:
+        """Either of two applications."""
+        return Node(either=(self, other))
+
+
+@dataclass(slots=True)
+class Graph:
+    """What a walk back from some tensors finds: layers and models in order, and whether that is all of them."""
+
+    layers: list[Value] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    sure: bool = True
+
+
+def tensors(value: Value | None) -> list[Value]:
+    """The tensors of a tensor, list, tuple or dictionary of them."""
+    value = None if value is None else deref(value)
+    match value:
+        case None:
+            return []
+        case Sequence(items=list(items)):
+            return [leaf for item in items for leaf in tensors(item)]
+        case Mapping(entries=entries):
+            return [leaf for item in entries.values() for leaf in tensors(item)]
+    return [value]
+
+
+def shape_of_tensor(value: Value) -> Shape | None:
+    """The shape of a tensor, None for anything else."""
+    return value.shape if isinstance(value, Array) else None
+
+
+def is_symbolic(value: Value | None) -> bool:
+    """Whether a value is made of symbolic Keras tensors."""
+    return any(isinstance(item, Array) and item.library == "keras" for item in tensors(value))
+
+
+def symbolic(shape: Shape | None, dtype: str | None, producer: Value | None, call: Call | None) -> Array:
+    """A symbolic tensor."""
+    origin = None if call is None else Step(call.name, call.place)
+    return Array("keras", shape, dtype, origin, producer=producer)
+
+
+def walk(outputs: Value | None, inputs: Value | None) -> Graph:
+    """Everything between inputs and outputs, in the order of making."""
+    graph = Graph()
+    stop = {
+        id(item.producer) for item in tensors(inputs) if isinstance(item, Array) and item.producer is not None
+    }
+    seen: set[int] = set()
+    known: set[int] = set()
+    stack: list[tuple[Value, bool]] = [(item, False) for item in reversed(tensors(outputs))]
+    while stack:
+        value, done = stack.pop()
+        if done:
+            assert isinstance(value, Node)
+            graph.nodes.append(value)
+            if value.layer is not None and id(value.layer) not in known:
+                known.add(id(value.layer))
+                graph.layers.append(value.layer)
+            continue
+        if isinstance(value, Array):
+            if value.producer is None:
+                graph.sure = False
+            else:
+                stack.append((value.producer, False))
+        elif isinstance(value, Sequence):
+            if value.items is None:  # how many tensors it holds is not known
+                graph.sure = False
+                stack.append((value.any, False))
+            else:
+                stack.extend((item, False) for item in reversed(tensors(value)))
+        elif isinstance(value, Node):
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if value.either:
+                graph.sure = False
+                stack.extend((way, False) for way in reversed(value.either))
+                continue
+            stack.append((value, True))
+            if id(value) not in stop:
+                stack.extend((item, False) for item in reversed(value.inputs))
+        elif isinstance(value, Unknown):
+            graph.sure = False
+    return graph
+
+
+def weights_of(layer: Value) -> dict[str, Shape] | None:
+    """The weights of a layer or a whole model, None where they are not known."""
+    if isinstance(layer, Layer):
+        return layer.weights
+    if isinstance(layer, Model):
+        return None if layer.parameters is None else {"all": (layer.parameters,)}
+    return None
+
+
+def count_parameters(layers: list[Value] | None, sure: bool = True) -> Const | None:
+    """The parameters of several layers, each counted once."""
+    if layers is None or not sure:
+        return None
+    total = 0
+    for layer in layers:
+        number = parameters(weights_of(layer))
+        if number is None:
+            return None
+        total += number
+    return Const(total)
+
+
+def inner_layers(value: Value) -> Iterator[Layer]:
+    """All single layers of a model or layer, nested ones too, each once."""
+    seen: set[int] = set()
+    stack: list[Value] = [value]
+    while stack:
+        current = deref(stack.pop())
+        if isinstance(current, Instance) and current.facet is not None:
+            current = current.facet
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        if isinstance(current, Model):
+            stack.extend(reversed(current.layers or []))
+            for name in ("_head", "_either", "_parts"):
+                stack.extend(reversed(tensors(current.attributes.get(name))))
+        elif isinstance(current, Layer):
+            yield current
+            if current.inner is not None:
+                stack.append(current.inner)
+            stack.extend(reversed(tensors(current.attributes.get("_parts"))))
+
+
+def owned(run: Run, instance: Instance) -> list[Value]:
+    """The layers and models that an object of the program holds in its attributes, in order of writing."""
+    found: list[Value] = []
+    writes: dict[str, Value] = {}
+    for layer in run.state.layers:
+        for key, value in layer.items():
+            if key[0] is instance:
+                writes[key[1]] = value
+    for value in writes.values():
+        for item in tensors(value):
+            part = item.facet if isinstance(item, Instance) and item.facet is not None else item
+            if isinstance(part, Layer | Model) and all(part is not other for other in found):
+                found.append(part)
+    return found
+
+
+def trained_weights(layer: Layer) -> dict[str, Shape] | None:
+    """The weights of a layer that an optimizer changes."""
+    if layer.weights is None:
+        return None
+    return {
+        name: shape for name, shape in layer.weights.items() if name.rpartition("/")[2] not in NEVER_TRAINED
+    }
+
+
+def without_batch(shape: Shape | None) -> Shape | None:
+    """A shape whose first dimension is left open, as models are built."""
+    return None if not shape else (None, *shape[1:])
+
+
+def as_symbolic(value: Value) -> Value:
+    """A data set's element or an array as the input that a model is built on."""
+    value = deref(value)
+    match value:
+        case Array():
+            return replace(value, library="keras", shape=without_batch(value.shape), producer=Node())
+        case Sequence(items=list(items)):
+            return Sequence(value.kind, items=[as_symbolic(item) for item in items])
+        case Mapping(entries=entries):
+            return Mapping({key: as_symbolic(item) for key, item in entries.items()}, value.complete)
+    return value

@@ -1,0 +1,1 @@
+"""Python itself: builtins, containers, the standard library, command lines."""

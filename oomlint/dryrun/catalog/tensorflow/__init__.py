@@ -1,0 +1,1 @@
+"""TensorFlow: tf.data, tensors, tapes, functions, devices, strategies."""

@@ -1,0 +1,295 @@
+"""Models that are made, or compiled, on the same pass of a loop on which they are trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from oomlint.dryrun.catalog.keras.training import slots_of
+from oomlint.dryrun.loops import code_children
+from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
+from oomlint.dryrun.trace import Body, Call, Context, Loop, Role, Try
+from oomlint.dryrun.values.base import Const, Opaque, Value, deref
+from oomlint.dryrun.values.program import Instance, Library
+from oomlint.dryrun.values.training import Model, Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oomlint.dryrun.trace import Trace
+    from oomlint.syntax.place import Place
+
+TRAINING = ("keras.Model.fit", "keras.Model.fit_generator", "keras.Model.train_on_batch")
+CLEARING = ("keras.backend.clear_session", "keras.utils.clear_session")
+VERBS = {"loaded": "loaded", "cloned": "cloned", "revived": "rebuilt from its configuration"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What one pass leaves behind at least: the weights and the optimizer's state."""
+
+    parameters: int
+    slots: int
+
+    @property
+    def bytes(self) -> int:
+        """In single precision."""
+        return 4 * self.parameters * (1 + self.slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """One model that is made or compiled over and over. `place` stands in the loop's own body."""
+
+    place: Place
+    verb: str
+    loop: Place
+    passes: Const | None
+    trained: Place
+    made: Place | None
+    kept: Kept | None
+    cleared: Place | None
+
+
+def repeated_models(trace: Trace) -> Iterator[Repeated]:
+    """Each place once, in the order of the training calls."""
+    seen: set[int] = set()
+    for call, model in _trainings(trace):
+        for found in _of(trace, call, model):
+            once = found.passes is not None and found.passes.value <= 1 and not found.passes.soft
+            if not once and id(found.place.node) not in seen:
+                seen.add(id(found.place.node))
+                yield found
+
+
+def _trainings(trace: Trace) -> list[tuple[Call, Model]]:
+    """Training calls with their models. A tape leaves a graph behind only in a tf.function."""
+    found = [(call, model_of(call.receiver)) for call in trace.calls(*TRAINING)]
+    for training in tape_trainings(trace):
+        if training.applied is not None and training.applied.context.role("tf.function"):
+            found.append((training.gradient, training.model))
+    known = [(call, model) for call, model in found if model is not None]
+    return sorted(known, key=lambda pair: pair[0].index)
+
+
+def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
+    around = _loops(call.context)
+    created = _loops(model.context) if model.context is not None else []
+    shared = [loop for loop in around if loop in created]
+    if shared:
+        if (
+            _eager(model)
+            or _guarded(model.context, shared[0], _node(model))
+            or _retried(call.context, shared[0])
+        ):
+            return
+        yield _found(trace, call, model, model.context, _made(model), shared, VERBS.get(model.kind, "built"))
+        return
+    for compiled in model.compiles:
+        again = [loop for loop in around if loop in _loops(compiled.context)]
+        if again and not _eager_call(compiled) and not _guarded(compiled.context, again[0], compiled.node):
+            if not _retried(call.context, again[0]) and not _optimizer_made_before(compiled, again[0]):
+                first = model.compiles[0] is compiled
+                verb = "compiled" if first else "compiled again"
+                yield _found(trace, call, model, compiled.context, compiled.place, again, verb)
+    if len(created) == 1 and len(around) == 1 and model.compiled is not None and not _eager(model):
+        # Built in one loop, trained in the next: all of them are alive at once.
+        if created[0] in _loops(model.compiled.context) and not _guarded(
+            model.context, created[0], _node(model)
+        ):
+            yield _found(
+                trace, call, model, model.context, _made(model), created, VERBS.get(model.kind, "built")
+            )
+
+
+def _found(
+    trace: Trace,
+    call: Call,
+    model: Model,
+    context: Context | None,
+    made: Place | None,
+    loops: list[Loop],
+    verb: str,
+) -> Repeated:
+    cleared = next((one for one in trace.calls(*CLEARING) if loops[0] in _loops(one.context)), None)
+    place = _in_body(context, loops[0]) or made or call.place
+    return Repeated(
+        place=place,
+        verb=verb,
+        loop=loops[0].place,
+        passes=_product(loops),
+        trained=call.place,
+        made=made,
+        kept=_kept(model),
+        cleared=None if cleared is None else cleared.place,
+    )
+
+
+def _loops(context: Context) -> list[Loop]:
+    """Loops around an event, innermost first, up to the process that it runs in."""
+    loops: list[Loop] = []
+    for frame in context.frames():
+        if isinstance(frame, Role) and frame.name == "child-process":
+            break
+        if isinstance(frame, Loop):
+            loops.append(frame)
+    return loops
+
+
+def _in_body(context: Context | None, loop: Loop) -> Place | None:
+    """The call in the loop's own body that leads to an event; None if the event itself stands there.
+
+    The body of a loop that a library runs is the function it was given.
+    """
+    bodies = (
+        [frame for frame in context.since(loop) if isinstance(frame, Body)] if context is not None else []
+    )
+    if loop.kind == "trials":
+        bodies = [body for body in bodies if isinstance(body.function.node, cst.FunctionDef)][:-1]
+    sites = [body.site for body in bodies if body.called and body.site is not None]
+    return sites[-1] if sites else None
+
+
+def _made(model: Model) -> Place | None:
+    if isinstance(model.instance, Instance):
+        return model.instance.place
+    return None if model.made_by is None else model.made_by.place
+
+
+def _node(model: Model) -> cst.CSTNode:
+    made = _made(model)
+    return made.node if made is not None else cst.Module([])
+
+
+def _product(loops: list[Loop]) -> Const | None:
+    """How often the body runs; not known if one of the loops is not."""
+    count, soft = 1, False
+    for loop in loops:
+        if loop.trip is None or not isinstance(loop.trip.value, int):
+            return None
+        count *= loop.trip.value
+        soft = soft or loop.trip.soft
+    return Const(count, (), soft)
+
+
+def _kept(model: Model) -> Kept | None:
+    slots = slots_of(model.compiled.value("optimizer")) if model.compiled is not None else None
+    return None if model.parameters is None or slots is None else Kept(model.parameters.value, slots)
+
+
+def _eager_call(compiled: Call) -> bool:
+    return compiled.const("run_eagerly", False) is True
+
+
+def _eager(model: Model) -> bool:
+    """Run eagerly, nothing is traced and nothing stays (0.04 MB a pass against 49.8)."""
+    return bool(model.compiles) and all(_eager_call(call) for call in model.compiles)
+
+
+def _optimizer_made_before(compiled: Call, loop: Loop) -> bool:
+    """Compiled with one optimizer object made before the loop: 1.7 MB a pass, its state is not made again."""
+    optimizer = compiled.value("optimizer")
+    made = optimizer.made_by if isinstance(optimizer, Optimizer) else None
+    return made is not None and loop not in _loops(made.context)
+
+
+def _guarded(context: Context | None, loop: Loop, node: cst.CSTNode) -> bool:
+    """Whether it happens on one pass only: `if model is None`, `if epoch == 5`, a builder that caches.
+
+    The text is asked, not the branches taken: on the first pass such a test is often decided.
+    """
+    for frame in context.since(loop) if context is not None else ():
+        if isinstance(frame, Body):
+            cached = any(_name(decorator).endswith(CACHES) for decorator in frame.function.decorators)
+            if cached or _under_guard(frame.function.node, node):
+                return True
+            if frame.site is not None:
+                node = frame.site.node
+    return _under_guard(loop.place.node, node)
+
+
+CACHES = ("functools.lru_cache", "functools.cache", "streamlit.cache_resource")
+
+
+def _name(value: Value) -> str:
+    value = deref(value)
+    if isinstance(value, Library):
+        return value.name
+    return value.type if isinstance(value, Opaque) else ""
+
+
+def _under_guard(container: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a node stands under a test that lets it happen once, or after one that returns early."""
+    path = _path(container, node)
+    for outer, inner in pairwise(path):
+        if isinstance(outer, cst.If) and inner is outer.body and _once(outer.test):
+            return True
+        if isinstance(outer, cst.IndentedBlock | cst.Module):
+            before = outer.body[: list(outer.body).index(inner)] if inner in outer.body else ()  # type: ignore[arg-type]
+            if any(isinstance(item, cst.If) and _leaves_early(item) for item in before):
+                return True
+    return False
+
+
+def _path(container: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The nodes from a container down to one of its descendants; empty if it is none."""
+    parents: dict[int, cst.CSTNode] = {}
+    stack: list[cst.CSTNode] = [container]
+    while stack:
+        current = stack.pop()
+        if current is node:
+            path = [current]
+            while path[-1] is not container:
+                path.append(parents[id(path[-1])])
+            return path[::-1]
+        for child in code_children(current):
+            parents[id(child)] = current
+            stack.append(child)
+    return []
+
+
+def _once(test: cst.CSTNode) -> bool:
+    match test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.NotIn())]):
+            return True
+        case cst.Comparison(left=cst.Name(), comparisons=[cst.ComparisonTarget(operator=cst.Equal())]):
+            return True
+        case cst.UnaryOperation(operator=cst.Not(), expression=cst.Name() | cst.Attribute() | cst.Call()):
+            return True
+    return False
+
+
+def _leaves_early(node: cst.If) -> bool:
+    """`if self.model is not None: return self.model`, `if name in cache: return cache[name]`."""
+    returns = any(
+        isinstance(small, cst.Return)
+        for line in node.body.body
+        if isinstance(line, cst.SimpleStatementLine)
+        for small in line.body
+    )
+    match node.test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.IsNot() | cst.In())]):
+            return returns
+        case cst.Attribute() | cst.Name():
+            return returns
+    return False
+
+
+def _retried(context: Context, loop: Loop) -> bool:
+    """A loop that tries until it works is left after the pass that did: another rule's matter."""
+    inside = any(isinstance(frame, Try) for frame in context.since(loop))
+    return inside and loop.kind != "trials" and _leaves(loop.place.node)
+
+
+def _leaves(node: Any) -> bool:
+    stack: list[cst.CSTNode] = [node.body] if isinstance(node, cst.For | cst.While) else []
+    while stack:
+        current = stack.pop()
+        if isinstance(current, cst.Break | cst.Return):
+            return True
+        if not isinstance(current, cst.For | cst.While | cst.FunctionDef | cst.ClassDef | cst.Lambda):
+            stack.extend(code_children(current))
+    return False

@@ -1,0 +1,108 @@
+"""The shape of `x[key]`: numbers, slices, None, Ellipsis, integer and boolean arrays."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from oomlint.dryrun.values.arrays import Array, Dim, Shape
+from oomlint.dryrun.values.base import Const, Sequence, Slice, Value, deref
+from oomlint.dryrun.values.shapes import broadcast, derived
+
+_REST = -1  # the span of an Ellipsis: whatever dimensions the other keys leave
+
+
+def sliced(dim: Dim, part: Slice) -> Dim:
+    """The length of `x[start:stop:step]` along a dimension of this length."""
+    bounds = [deref(bound) for bound in (part.start, part.stop, part.step)]
+    values = [bound.value for bound in bounds if isinstance(bound, Const)]
+    if len(values) != 3 or values[2] == 0:
+        return None
+    if values[:2] == [None, None] and values[2] in (None, 1, -1):
+        return dim
+    if dim is None or not all(value is None or isinstance(value, int) for value in values):
+        return None
+    given = [bound for bound in bounds if isinstance(bound, Const) and bound.value is not None]
+    return derived(len(range(*slice(*values).indices(dim.value))), dim, *given)
+
+
+def keys_of(key: Value) -> list[Value]:
+    """The single keys of a subscript."""
+    key = deref(key)
+    if isinstance(key, Sequence) and key.kind == "tuple" and key.items is not None:
+        return [deref(item) for item in key.items]
+    return [key]
+
+
+def index(shape: Shape | None, key: Value) -> Shape | None:
+    """The shape of `x[key]` for an x of this shape; None where it cannot be told."""
+    if shape is None:
+        return None
+    keys = keys_of(key)
+    spans = [_span(item) for item in keys]
+    if None in spans or spans.count(_REST) > 1:
+        return None
+    takes = [span for span in spans if span is not None]
+    left = len(shape) - sum(span for span in takes if span != _REST)
+    if left < 0:
+        return None
+    if _REST not in takes:
+        keys, takes = [*keys, Const(Ellipsis)], [*takes, _REST]
+    fancy = any(isinstance(item, Array | Sequence) for item in keys)
+
+    result: list[Dim] = []
+    chosen: list[Shape] = []  # what the integer and boolean arrays (and numbers beside them) take out
+    where: list[tuple[int, int]] = []  # their positions among the keys, and in the result
+    at = 0
+    for position, (item, span) in enumerate(zip(keys, takes, strict=True)):
+        width = left if span == _REST else span
+        match item:
+            case Slice():
+                result.append(sliced(shape[at], item))
+            case Const(value=None):
+                result.append(Const(1))
+            case Const() if span == _REST:
+                result.extend(shape[at : at + width])
+            case Array() | Sequence():
+                picked = _picked(item)
+                if picked is None:
+                    return None
+                chosen.append(picked)
+                where.append((position, len(result)))
+            case _ if fancy:
+                chosen.append(())
+                where.append((position, len(result)))
+        at += width
+    if not chosen:
+        return tuple(result)
+    together = broadcast(*chosen)
+    if together is None:
+        return None
+    # Arrays that stand next to each other leave their dimensions in place; else these come first.
+    apart = any(two - one > 1 for (one, _), (two, _) in pairwise(where))
+    first = 0 if apart else where[0][1]
+    return (*result[:first], *together, *result[first:])
+
+
+def _span(item: Value) -> int | None:
+    """How many dimensions a key takes; None where that is not known."""
+    match item:
+        case Const(value=None):
+            return 0
+        case Const(value=value) if value is Ellipsis:
+            return _REST
+        case Const(value=bool()):
+            return None
+        case Const(value=int()) | Slice() | Sequence():
+            return 1
+        case Array(dtype="bool", shape=shape):
+            return None if shape is None else len(shape)
+        case Array(library=library) if library != "h5py":
+            return 1
+    return None
+
+
+def _picked(item: Array | Sequence) -> Shape | None:
+    """The shape that an array of indices, or a mask, takes out."""
+    if isinstance(item, Sequence):
+        return (item.length,)
+    return (None,) if item.dtype == "bool" else item.shape  # how many of a mask are true is not known
