@@ -74,6 +74,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from oomlint.rules.training_loop import updates
 
+from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.base import Const, Unknown, Value
 from oomlint.dryrun.values.training import Division, Gradients, Optimizer
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -215,8 +216,25 @@ def _fix(
     ):
         return None
     steps = int(value.value)
-    argument = AddArgument(made.place, f"{ARGUMENT}={steps}")
+    # What the command line may replace is not written down as a number, which would not follow.
+    text = _option(trace, found[0][0].call, made) if value.soft else str(steps)
+    if text is None:
+        return None
+    argument = AddArgument(made.place, f"{ARGUMENT}={text}")
     return Fix(f"let the optimizer accumulate over {steps} steps", Safety.UNSAFE, (*edits, argument))
+
+
+def _option(trace: Trace, division: Call, made: Call) -> str | None:
+    """The divisor as written (`args.steps`), where the script has it at hand when it makes the optimizer."""
+    path = division.arguments[1].path if len(division.arguments) == 2 else None
+    if path is None or made.context.function() is not None or division.context.function() is not None:
+        return None
+    root = path.partition(".")[0]
+    bound = any(
+        assign.path == root and assign.index < made.index and assign.context.function() is None
+        for assign in trace.assigns()
+    )
+    return path if bound else None
 
 
 def _undivided(division: Division) -> Edit | None:
