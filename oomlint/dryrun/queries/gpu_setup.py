@@ -300,8 +300,10 @@ def _catches(handler: HandlerFacts) -> bool:
 
 
 def on_a_tpu(trace: Trace) -> bool:
-    """Whether the script connects to TPUs, by whatever path it calls that: no GPU's memory is its matter."""
+    """Whether the script is for TPUs, by whatever path it calls them (and not for GPUs where there is no TPU)."""
     connects = {"TPUStrategy", "TPUClusterResolver", "initialize_tpu_system"}
+    if trace.calls("tf.distribute.MirroredStrategy"):
+        return False
     return any(connects & set(call.name.split(".")) for call in trace.calls_under("tf."))
 
 
