@@ -166,6 +166,8 @@ def _parts(value: Value) -> list[Value]:
             return [stacked] if stacked is not None and stacked.rank != 1 else []
         case Mapping(entries=entries):
             return [part for item in entries.values() for part in _parts(item)]
+        case Array(library="tensor" | "variable"):
+            return []  # shared, not copied: +0 MB for a tensor of 210 MB, +420 MB for the NumPy array
         case Array():
             return [value]
         case Unknown(type=None) if "path" not in value.tags:

@@ -312,13 +312,24 @@ before, kept = resident(), rows.cache()
 for _ in kept:
     pass
 found["cached slices"] = resident() - before
+array = np.ones((4096, 64, 64), dtype="float32")
+tensor = tf.ones((4096, 64, 64))
+for name, held in (("of an array", array), ("of a tensor", tensor)):
+    before = resident()
+    dataset = tf.data.Dataset.from_tensor_slices(held)
+    for _ in dataset.take(1):
+        pass
+    found[name] = resident() - before
 print(json.dumps(found))
 """
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads Linux' /proc")
-def test_what_a_shuffle_buffer_costs() -> None:
-    """64 MiB each: slices of a multiple of 64 bytes and cached elements cost nothing, others all of it."""
+def test_what_buffers_and_sources_cost() -> None:
+    """64 MiB each: slices of a multiple of 64 bytes and cached elements cost nothing, others all of it.
+
+    A dataset of an array holds a copy of it; a dataset of a tensor holds the tensor.
+    """
     environment = {**os.environ, "TF_ENABLE_ONEDNN_OPTS": "0", "MALLOC_MMAP_THRESHOLD_": "65536"}
     done = subprocess.run(
         [sys.executable, "-c", MEMORY], capture_output=True, text=True, env=environment, check=True
@@ -328,4 +339,6 @@ def test_what_a_shuffle_buffer_costs() -> None:
     assert found["after cache"] < 16, found
     assert found["cached slices"] < 16, found
     assert found["unaligned"] > 48, found
+    assert found["of an array"] > 48, found
+    assert found["of a tensor"] < 16, found
     assert found["decoded"] > 48, found
