@@ -83,6 +83,8 @@ MAX_STEPS = 20  # of a computation, from `.numpy()` back to the model
 SMALL = 4 * 2**20  # bytes: a table that any device takes in one piece
 TRAINED = ("keras.Model.fit", "keras.Model.evaluate", "keras.Model.predict", "keras.Model.train_on_batch")
 
+UPDATES = ("keras.Optimizer.apply_gradients", "keras.Optimizer.apply", "keras.Optimizer.minimize")
+
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Forward passes on arrays."""
@@ -140,13 +142,25 @@ def _plainly_whole(trace: Trace, call: Call, operand: Array) -> Evidence | None:
     if "split" in operand.tags:
         return Evidence("from here, and one of the two parts of a split", origin)
     if _in_tape(call.context):
-        return Evidence("read whole, and trained on in one piece", origin)
-    if any(not loop.unrolled and loop.kind != "comprehension" for loop in call.context.loops()):
+        trained = _updates(trace, call)
+        return Evidence("read whole, and trained on in one piece", origin) if trained else None
+    if _again_and_again(trace, call, operand):
         return Evidence("read whole, and passed whole in every round", origin)
     for other in trace.calls(*TRAINED):
         if any(_same_load(deref(given.value), operand) for given in other.arguments):
             return Evidence("the same array is trained or scored on here", other.place)
     return None
+
+
+def _again_and_again(trace: Trace, call: Call, operand: Array) -> bool:
+    """Whether a loop passes what was read before it began (what each round reads is one of many files)."""
+    indices = {tag.partition(":")[2] for tag in operand.tags if tag.startswith("loaded:")}
+    reads = [read for read in trace.all_calls() if str(read.index) in indices]
+    within = {id(loop) for read in reads for loop in read.context.loops()}
+    return any(
+        not loop.unrolled and loop.kind != "comprehension" and id(loop) not in within
+        for loop in call.context.loops()
+    )
 
 
 def _same_load(value: object, operand: Array) -> bool:
@@ -164,6 +178,12 @@ def _within_a_model(context: Context) -> bool:
         if body.function.name == "call" and owner is not None:
             return any(base.startswith("keras.") for base in owner.library_bases())
     return False
+
+
+def _updates(trace: Trace, call: Call) -> bool:
+    """Whether the function of this forward pass updates weights: a saliency map takes gradients and does not."""
+    here = call.context.function()
+    return any(update.context.function() is here for update in trace.calls(*UPDATES))
 
 
 def _in_tape(context: Context) -> bool:
