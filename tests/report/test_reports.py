@@ -15,7 +15,7 @@ from oomlint.report import concise, full, json_report, statistics
 from oomlint.report.style import Style, wants_colour
 from oomlint.report.summary import summary
 
-HERE = Path("/work/project")
+HERE = Path("/srv/project")
 PLAIN = Style()
 
 
@@ -25,7 +25,7 @@ def finding(**changes: object) -> Diagnostic:
         "name": "shuffle-buffer-large",
         "severity": Severity.WARNING,
         "message": "the buffer holds 5 GiB",
-        "filename": "/work/project/src/train.py",
+        "filename": "/srv/project/src/train.py",
         "location": Location(4, 14),
         "end_location": Location(4, 18),
         "lines": ("ds = ds.shuffle(SIZE)",),
@@ -44,7 +44,7 @@ def test_full():
             finding(
                 evidence=(
                     EvidenceNote(
-                        "100,000 elements, from SIZE", "/work/project/src/config.py", Location(2, 1)
+                        "100,000 elements, from SIZE", "/srv/project/src/config.py", Location(2, 1)
                     ),
                     EvidenceNote("element 50 KiB"),
                 ),
