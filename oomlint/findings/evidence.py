@@ -34,7 +34,7 @@ def _factor(factor: Factor) -> list[Evidence]:
     if not factor.trail:
         return [Evidence(text)]
     first, *rest = factor.trail
-    named = first.text and first.text not in text
+    named = first.text and f"from {first.text}" not in text
     lines = [Evidence(f"{text}, from {first.text}" if named else text, first.place)]
     lines.extend(Evidence(f"by way of {step.text}", step.place) for step in rest if step.place is not None)
     return lines
