@@ -43,9 +43,7 @@ def test_full():
         [
             finding(
                 evidence=(
-                    EvidenceNote(
-                        "100,000 elements, from SIZE", "/srv/project/src/config.py", Location(2, 1)
-                    ),
+                    EvidenceNote("100,000 elements, from SIZE", "/srv/project/src/config.py", Location(2, 1)),
                     EvidenceNote("element 50 KiB"),
                 ),
                 help="Shuffle the paths, before they are decoded.",
