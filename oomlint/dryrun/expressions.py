@@ -22,7 +22,6 @@ from oomlint.dryrun.values.base import (
     Value,
     deref,
     join,
-    merge,
     tags_of,
 )
 from oomlint.dryrun.values.program import Function, Library
@@ -344,11 +343,6 @@ def _await(run: Run, node: cst.Await) -> Value:
 
 def _starred(run: Run, node: Any) -> Value:
     return evaluate(run, node.value)
-
-
-def chain(*values: Value) -> Any:
-    """The trails of several values, merged."""
-    return merge(*(value.trail for value in values if isinstance(value, Const)))
 
 
 DISPATCH: dict[type[cst.CSTNode], Callable[[Run, Any], Value]] = {

@@ -19,6 +19,7 @@ from oomlint.dryrun.flow import Flow, Ways
 from oomlint.dryrun.state import Key, Scope
 from oomlint.dryrun.trace import Branch, Iterate, Loop
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref, join_all, tags_of
+from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -213,50 +214,6 @@ def body_facts(run: Run, node: Any) -> BodyFacts:
                 continue
         stack.extend(code_children(current))
     return facts
-
-
-def code_children(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The children that hold code, without whitespace and punctuation (fifteen times cheaper than `.children`)."""
-    children: list[cst.CSTNode] = []
-    for name in node.__dataclass_fields__:
-        if name in SKIPPED_FIELDS:
-            continue
-        value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            children.append(value)
-        elif isinstance(value, list | tuple):
-            children.extend(part for part in value if isinstance(part, cst.CSTNode))
-    return children
-
-
-SKIPPED_FIELDS = frozenset(
-    [
-        "lpar",
-        "rpar",
-        "leading_lines",
-        "lines_after_decorators",
-        "header",
-        "footer",
-        "indent",
-        "comma",
-        "semicolon",
-        "colon",
-        "equal",
-        "dot",
-        "lbracket",
-        "rbracket",
-        "lbrace",
-        "rbrace",
-        "trailing_whitespace",
-        "operator",
-        "asynchronous",
-        "annotation",
-        "returns",
-        "first_line",
-        "newline",
-        "comment",
-    ]
-)
 
 
 def _soften_assigned(run: Run, facts: BodyFacts) -> None:

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from oomlint.syntax.children import code_children
+
 if TYPE_CHECKING:
     from oomlint.syntax.source import Source
-
-_BLANK = frozenset(
-    """lpar rpar leading_lines lines_after_decorators header footer indent comma semicolon colon equal dot lbracket
-    rbracket lbrace rbrace trailing_whitespace operator whitespace_before_args first_line newline comment""".split()
-)
 
 
 def nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -26,12 +23,7 @@ def nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     while stack:
         current = stack.pop()
         yield current
-        for name in current.__dataclass_fields__:
-            value: Any = None if name in _BLANK else getattr(current, name)
-            if isinstance(value, cst.CSTNode):
-                stack.append(value)
-            elif isinstance(value, list | tuple):
-                stack.extend(part for part in value if isinstance(part, cst.CSTNode))
+        stack.extend(code_children(current, types=True))
 
 
 def block_of(node: cst.Module | cst.FunctionDef) -> Sequence[cst.CSTNode]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from oomlint.dryrun.catalog.keras.training import slots_of
-from oomlint.dryrun.loops import code_children
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.trace import Body, Call, Context, Loop, Role, Try
 from oomlint.dryrun.values.base import Const, Opaque, Value, deref
 from oomlint.dryrun.values.program import Instance, Library
 from oomlint.dryrun.values.training import Model, Optimizer
+from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.values.arrays import Shape
-from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.base import Const, Sequence, Value, deref
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call, Context
@@ -169,8 +169,3 @@ class Loss:
     factors: tuple[Value, ...] = ()
     reduction: str = ""
     terms: int | None = 1
-
-
-def unknown(*tags: str) -> Unknown:
-    """An unknown with tags."""
-    return Unknown(tags=frozenset(tags))

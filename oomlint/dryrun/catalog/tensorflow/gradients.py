@@ -19,11 +19,11 @@ from oomlint.dryrun.catalog.registry import (
     operator,
     prefix,
 )
-from oomlint.dryrun.loops import code_children
 from oomlint.dryrun.queries import losses
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.training import Division, Gradients, Optimizer, Tape
+from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
