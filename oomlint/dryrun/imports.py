@@ -192,8 +192,8 @@ def bind(run: Run, name: str, value: Value) -> None:
 def note_library(run: Run, name: str, node: cst.CSTNode) -> None:
     """Remember which libraries the document imports, and how."""
     run.trace.imports.append((name, run.place(node)))
-    root = rooted(name).partition(".")[0]
-    run.trace.libraries.setdefault(root, name)
+    run.trace.imported.setdefault(name.partition(".")[0], len(run.trace.events))
+    run.trace.libraries.setdefault(rooted(name).partition(".")[0], name)
 
 
 def module(run: Run, name: str, level: int) -> Value:

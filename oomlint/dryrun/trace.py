@@ -280,6 +280,7 @@ class Trace:
             str, str
         ] = {}  # canonical root -> module as first imported (`keras` -> `tensorflow.keras`)
         self.imports: list[tuple[str, Place]] = []  # modules imported, in order, with the statement
+        self.imported: dict[str, int] = {}  # package as spelled -> number of events before its first import
         self.guarded_main = False  # has `if __name__ == "__main__":`
         self.exhausted = False  # the dry run stopped at its bound; later calls were not entered
         self.steps = 0  # statements, rounds and calls taken: the run's cost, for tests of its growth

@@ -113,4 +113,9 @@ def _run(
 
 
 def _findings(entry: RegisteredRule, trace: Trace, settings: Settings) -> list[Finding]:
+    from oomlint.dryrun.queries.backend import keras_backend
+
+    backends = entry.rule.backends
+    if backends is not None and keras_backend(trace, settings) not in backends:
+        return []
     return list(entry.check(trace, settings))

@@ -66,12 +66,17 @@ class Finding:
     fix: Fix | None = None
 
 
+# For rules whose cause exists only while Keras computes with TensorFlow.
+TENSORFLOW_BACKEND = frozenset({"tensorflow"})
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """The record of a rule; its module's docstring is its page.
 
     `severity` is the usual one (`Rule.finding` can say otherwise); `fix` is the boldest fix it offers;
-    `literals` are identifiers of which the file must call or define one for the rule to have work.
+    `literals` are identifiers of which the file must call or define one for the rule to have work;
+    `backends` are those of Keras on which its cause exists (None: whatever Keras runs on).
     """
 
     code: str
@@ -80,6 +85,7 @@ class Rule:
     fix: Safety | None
     literals: tuple[str, ...]
     preview: bool = False
+    backends: frozenset[str] | None = None
 
     def finding(
         self,

@@ -58,6 +58,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from oomlint.dryrun.queries import gpu_setup
+from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, deref
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -133,7 +134,7 @@ def _variables(trace: Trace, makers: list[Call]) -> Iterator[Finding]:
     """Environment variables that are set when nobody reads them any more."""
     children = any(name.partition(".")[0] in ("subprocess", "multiprocessing") for name, _ in trace.imports)
     for name in ("TF_FORCE_GPU_ALLOW_GROWTH", "CUDA_VISIBLE_DEVICES"):
-        writes = list(gpu_setup.environment(trace, name))
+        writes = list(environment(trace, name))
         for call, value in writes[:1]:
             cause = _before(trace, makers, call)
             if cause is None or call.source is not trace.source or children:

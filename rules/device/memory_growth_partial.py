@@ -54,6 +54,7 @@ import libcst as cst
 
 from oomlint.dryrun.catalog.tensorflow.config import ONE, SEVERAL
 from oomlint.dryrun.queries import gpu_setup
+from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.trace import Branch, Call, Loop, Trace
 from oomlint.dryrun.values.base import Const, Sequence, deref, tags_of
 from oomlint.dryrun.values.devices import Device, DeviceList
@@ -120,7 +121,7 @@ def _covers_all(call: Call, device: Device) -> bool:
 
 def _one_visible(trace: Trace) -> bool:
     """Whether at most one GPU is visible, or nobody can tell which are."""
-    for _, value in gpu_setup.environment(trace, "CUDA_VISIBLE_DEVICES"):
+    for _, value in environment(trace, "CUDA_VISIBLE_DEVICES"):
         if not isinstance(value, Const) or "," not in str(value.value):
             return True
     for call in trace.calls(gpu_setup.VISIBLE):
@@ -157,7 +158,7 @@ def _several(trace: Trace, call: Call) -> tuple[str, Place] | None:
                 return f"GPU number {index} is used", item.place
             case DeviceList(kind="GPU", logical=False, first=int(first)) if first > 0:
                 return f"the GPUs from number {first} on are used", item.place
-    for write, value in gpu_setup.environment(trace, "CUDA_VISIBLE_DEVICES"):
+    for write, value in environment(trace, "CUDA_VISIBLE_DEVICES"):
         if isinstance(value, Const) and "," in str(value.value):
             return f"CUDA_VISIBLE_DEVICES is {value.value}", write.place
     for placed in trace.calls("tf.device"):

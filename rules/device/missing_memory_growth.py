@@ -60,11 +60,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oomlint.dryrun.queries import gpu_setup, replicas
+from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function, Method
 from oomlint.dryrun.values.training import Layer, Model
-from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import imports_of, index_of
 from oomlint.syntax.edits import AddImport, Edit, InsertAfter
@@ -76,6 +77,7 @@ RULE = Rule(
     severity=Severity.NOTE,
     fix=Safety.UNSAFE,
     literals=("fit", "fit_generator", "train_on_batch", "apply_gradients", "minimize"),
+    backends=TENSORFLOW_BACKEND,
 )
 
 FITS = ("keras.Model.fit", "keras.Model.fit_generator")
@@ -94,20 +96,14 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         for call in trace.calls(*TRAINS)
         if _runs(call, handed) and gpu_setup.seen_from(trace.source, call)
     ]
-    if (
-        not training
-        or not _whole(trace, training)
-        or _configured(trace)
-        or gpu_setup.on_a_tpu(trace)
-        or gpu_setup.other_backend(trace, settings.keras_backend)
-    ):
+    if not training or not _whole(trace, training) or _configured(trace) or gpu_setup.on_a_tpu(trace):
         return
     first = training[0]
     if gpu_setup.on_the_cpu(trace, first):
         return
     shared = _shared(trace, training)
     evidence = [Evidence(*shared)] if shared else []
-    for call, value in gpu_setup.environment(trace, VARIABLE):
+    for call, value in environment(trace, VARIABLE):
         if isinstance(value, Const):
             text = f'{VARIABLE} is set to "{value.value}": only "true", letter by letter, switches growth on'
             evidence.append(Evidence(text, call.place))
@@ -141,9 +137,9 @@ def _whole(trace: Trace, training: list[Call]) -> bool:
 def _configured(trace: Trace) -> bool:
     if trace.calls(gpu_setup.GROWTH, gpu_setup.LIMIT):
         return True
-    if any(True for _ in gpu_setup.environment(trace, "TF_GPU_ALLOCATOR")):
+    if any(True for _ in environment(trace, "TF_GPU_ALLOCATOR")):
         return True
-    for _, value in gpu_setup.environment(trace, VARIABLE):
+    for _, value in environment(trace, VARIABLE):
         if not isinstance(value, Const) or value.value == "true":
             return True
     options = ("allow_growth", "per_process_gpu_memory_fraction", "visible_device_list")
@@ -243,7 +239,7 @@ def _visible_set(trace: Trace, index: int) -> int | None:
     Listing the GPUs makes CUDA read CUDA_VISIBLE_DEVICES, so the script has to have set it by then.
     """
     block = trace.source.module.body
-    for call, _ in gpu_setup.environment(trace, "CUDA_VISIBLE_DEVICES"):
+    for call, _ in environment(trace, "CUDA_VISIBLE_DEVICES"):
         at = index_of(block, call.node) if call.source is trace.source else None
         if at is None or call.context.innermost(Body) is not None:
             return None

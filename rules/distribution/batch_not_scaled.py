@@ -67,7 +67,7 @@ from oomlint.dryrun.values.base import Const, Step, Unknown, Value, deref, tags_
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.devices import ReplicaCount
 from oomlint.dryrun.values.training import Strategy
-from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.edits import AddArgument, Edit, Replace
 
@@ -77,6 +77,7 @@ RULE = Rule(
     severity=Severity.NOTE,
     fix=Safety.UNSAFE,
     literals=("fit", "run", "experimental_distribute_dataset", "distribute_datasets_from_function"),
+    backends=TENSORFLOW_BACKEND,
 )
 
 READERS = (

@@ -69,7 +69,7 @@ from oomlint.dryrun.queries.keras_version import for_keras_2
 from oomlint.dryrun.trace import Call, Context, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref
 from oomlint.dryrun.values.training import Model, Optimizer, Strategy
-from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import index_of
 from oomlint.syntax.edits import Edit, InsertAfter, MoveBefore, RemoveStatement
@@ -81,6 +81,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     fix=Safety.UNSAFE,
     literals=("scope", "run", "MirroredStrategy", "MultiWorkerMirroredStrategy", "TPUStrategy"),
+    backends=TENSORFLOW_BACKEND,
 )
 
 HELP = "make the model and its optimizer inside `with strategy.scope():`"

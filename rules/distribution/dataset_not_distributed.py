@@ -71,7 +71,7 @@ from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.base import Unknown, deref, tags_of
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.dryrun.values.training import Strategy
-from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.edits import Replace
 
@@ -81,6 +81,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     fix=Safety.UNSAFE,
     literals=("run", "experimental_run_v2", "apply_gradients"),
+    backends=TENSORFLOW_BACKEND,
 )
 
 RUN = ("tf.distribute.Strategy.run", "tf.distribute.Strategy.experimental_run_v2")

@@ -93,7 +93,7 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Mapping, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function
 from oomlint.dryrun.values.training import Strategy
-from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import imports_of
 from oomlint.syntax.edits import Edit, Replace, Wrap
@@ -105,6 +105,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     fix=Safety.UNSAFE,
     literals=("gradient", "compile"),
+    backends=TENSORFLOW_BACKEND,
 )
 
 SUMMED = "gradients of the replicas are summed"

@@ -62,7 +62,7 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Model, Optimizer, Strategy
-from oomlint.findings.model import Evidence, Finding, Rule, Severity
+from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Rule, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.place import Place
 
@@ -72,6 +72,7 @@ RULE = Rule(
     severity=Severity.NOTE,
     fix=None,
     literals=("scope",),
+    backends=TENSORFLOW_BACKEND,
 )
 
 # What a function from elsewhere that makes a model is called, and what others are.

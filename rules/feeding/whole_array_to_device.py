@@ -67,7 +67,7 @@ from oomlint.dryrun.trace import Argument, Call
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
 from oomlint.findings.evidence import factors, over
-from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.findings.pipeline_fixes import tensorflow_name
 from oomlint.syntax.edits import Edit, InsertBefore, RemoveArgument, Replace
 from oomlint.syntax.uses import evaluated_by, uses
@@ -82,6 +82,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("fit", "evaluate", "predict"),
+    backends=TENSORFLOW_BACKEND,
 )
 
 METHODS = ("keras.Model.fit", "keras.Model.evaluate", "keras.Model.predict")
@@ -92,7 +93,7 @@ ALIGNMENT = 64  # rows of such a multiple of bytes are not copied by `shuffle`
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """What each call puts on the device, and what its validation data does."""
-    if gpu_setup.other_backend(trace, settings.keras_backend) or trace.calls(*GRAPH_MODE):
+    if trace.calls(*GRAPH_MODE):
         return
     for call in trace.calls(*METHODS):
         if gpu_setup.on_the_cpu(trace, call):

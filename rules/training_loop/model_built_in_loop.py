@@ -70,7 +70,7 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.queries.model_rounds import Repeated, repeated_models
 from oomlint.dryrun.sizes import human
-from oomlint.findings.model import Evidence, Rule, Safety, Severity
+from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Rule, Safety, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,6 +93,7 @@ RULE = Rule(
         "cross_val_score",
         "cross_validate",
     ),
+    backends=TENSORFLOW_BACKEND,
 )
 
 FEW = 3  # passes that the text itself counts out: it grows, and ends soon

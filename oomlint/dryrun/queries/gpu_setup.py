@@ -6,14 +6,14 @@ tensor, a variable, a dataset or a generator does, what only describes does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.trace import Body, Branch, Call, Context, HandlerFacts, Try, Within
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Value, deref
+from oomlint.dryrun.values.base import NONE, Const, Opaque, Sequence, Value, deref
 from oomlint.dryrun.values.devices import DeviceList
 from oomlint.dryrun.values.program import Function, Library, Method
 from oomlint.dryrun.values.training import Layer, Model
@@ -248,23 +248,6 @@ def always_before(trace: Trace, earlier: Call, later: Call) -> bool:
     return one is None or one is two
 
 
-def environment(trace: Trace, name: str) -> Iterator[tuple[Call, Value]]:
-    """What the script sets an environment variable to, in order."""
-    for call in trace.calls_under("os."):
-        values = [deref(argument.value) for argument in call.arguments]
-        match call.name, values:
-            case ("os.environ.__setitem__", [_, Const(value=key), value]) if key == name:
-                yield call, value
-            case ("os.environ.setdefault" | "os.putenv", [Const(value=key), value]) if key == name:
-                yield call, value
-            case ("os.environ.update", _):
-                for argument, value in zip(call.arguments, values, strict=True):
-                    if argument.name == name:
-                        yield call, value
-                    elif isinstance(value, Mapping) and name in value.entries:
-                        yield call, deref(value.entries[name])
-
-
 def on_the_cpu(trace: Trace, call: Call) -> bool:
     """Whether the GPU is hidden from the script, or the call placed on the CPU."""
     for _, value in environment(trace, "CUDA_VISIBLE_DEVICES"):
@@ -305,15 +288,3 @@ def on_a_tpu(trace: Trace) -> bool:
     if trace.calls("tf.distribute.MirroredStrategy"):
         return False
     return any(connects & set(call.name.split(".")) for call in trace.calls_under("tf."))
-
-
-def other_backend(trace: Trace, configured: str | None) -> bool:
-    """Whether Keras computes with JAX or PyTorch: by what the script sets, by configuration, or by its imports."""
-    for _, value in environment(trace, "KERAS_BACKEND"):
-        return not isinstance(value, Const) or value.value != "tensorflow"
-    for call in trace.calls("keras.config.set_backend"):
-        return not call.arguments or call.arguments[0].const() != "tensorflow"
-    if configured in ("jax", "torch"):
-        return True
-    alone = "tf" not in trace.libraries and not trace.libraries.get("keras", "").startswith("tensorflow")
-    return alone and bool({"jax", "torch"} & trace.libraries.keys())
