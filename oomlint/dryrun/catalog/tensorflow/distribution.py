@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from oomlint.dryrun import operators
 from oomlint.dryrun.catalog.ducks import as_dataset
-from oomlint.dryrun.catalog.registry import attribute, function, method, operator
+from oomlint.dryrun.catalog.registry import attribute, duck, function, method, operator, signature
 from oomlint.dryrun.trace import Argument, Body, Role
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import (
     Const,
     Mapping,
     Opaque,
+    Pending,
     Sequence,
     Step,
     Unknown,
@@ -58,6 +59,9 @@ def several(call: Call, run: Run) -> Value:
     return Strategy(call.name, call)
 
 
+signature("keras.utils.multi_gpu_model", "model gpus cpu_merge cpu_relocation")
+
+
 @function("tf.distribute.OneDeviceStrategy", parameters="device")
 def one_device(call: Call, run: Run) -> Value:
     """One replica."""
@@ -89,6 +93,14 @@ def scope(call: Call, run: Run) -> Value:
     """`with strategy.scope():`."""
     assert isinstance(call.receiver, Strategy)
     return StrategyScope(call.receiver)
+
+
+@duck
+def strategy_by_method(pending: Pending, run: Run) -> Value | None:
+    """`x.experimental_run_v2(step)`: only strategies ever had such a method."""
+    return (
+        Strategy() if pending.method in ("experimental_run_v2", "experimental_make_numpy_dataset") else None
+    )
 
 
 @attribute(Strategy, "num_replicas_in_sync")
