@@ -59,6 +59,7 @@ import libcst as cst
 
 from oomlint.dryrun.queries import gpu_setup
 from oomlint.dryrun.queries.environment import environment
+from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, deref
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -99,7 +100,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """The first late configuration of each kind."""
     if trace.calls("tf.disable_eager_execution", "tf.disable_v2_behavior"):
         return  # graph mode: ops make nothing until a session runs
-    keras3 = settings.keras_at_least(3)
+    keras3 = keras_at_least(trace, settings, 3)
     makers = [call for call in trace.all_calls() if gpu_setup.makes_devices(call, keras3)]
     # A session that is given a configuration sets the memory up by that.
     losers = [call for call in trace.calls(*gpu_setup.LOSES_SILENTLY) if call.argument("config") is None]

@@ -65,7 +65,7 @@ import libcst as cst
 
 from oomlint.dryrun.catalog.keras.training import slots_of
 from oomlint.dryrun.queries import gpu_setup, replicas
-from oomlint.dryrun.queries.keras_version import for_keras_2
+from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.trace import Call, Context, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref
 from oomlint.dryrun.values.training import Model, Optimizer, Strategy
@@ -93,8 +93,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     if not made:
         return
     seen: set[int] = set()
-    keras2 = trace.libraries.get("keras", "").startswith("tf_keras") or for_keras_2(trace)
-    keras3 = settings.keras_at_least(3) and not keras2
+    keras3 = keras_at_least(trace, settings, 3)
     parts = _optimizers(trace) if keras3 else _metrics(trace)
     for finding in (*_models(trace), *_parts(trace, keras3), *parts, *_never_entered(trace, made)):
         if id(finding.place.node) not in seen:

@@ -87,6 +87,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from oomlint.dryrun.queries import replicas
+from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.replica_losses import Fault, faults, gradients_scaled, means_of, of_train_step
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -130,7 +131,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Losses of replicas, each wrong term once."""
     if not replicas.strategies(trace):
         return
-    keras3 = settings.keras_at_least(3) and not trace.libraries.get("keras", "").startswith("tf_keras")
+    keras3 = keras_at_least(trace, settings, 3)
     seen: set[int] = set()
     for finding in (*_differentiated(trace, keras3), *(_compiled(trace) if keras3 else ())):
         if id(finding.place.node) not in seen:

@@ -74,6 +74,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from oomlint.rules.training_loop import updates
 
+from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.base import Const, Unknown, Value
 from oomlint.dryrun.values.training import Division, Gradients, Optimizer
@@ -173,7 +174,7 @@ def _help(trace: Trace, settings: Settings, text: str, given: bool) -> str:
 
 def _has_argument(trace: Trace, settings: Settings) -> bool:
     """Whether the script's Keras averages over accumulation steps as it should (3.5 on)."""
-    return settings.keras_at_least(3, 5) and not trace.libraries.get("keras", "").startswith("tf_keras")
+    return keras_at_least(trace, settings, 3, 5)
 
 
 def _effect(optimizer: Optimizer | None, value: Value, text: str) -> str:

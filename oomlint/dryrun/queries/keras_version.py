@@ -1,20 +1,57 @@
-"""Which Keras a script is written for, where its calls leave no doubt."""
+"""Which Keras a script runs on: what it calls leaves no doubt, or the project's settings say."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.queries.environment import environment
+from oomlint.dryrun.values.base import Const
+
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
+    from oomlint.project.settings import Settings
 
 # Gone in Keras 3, where they raise (trainer.py and base_optimizer.py have neither).
 _METHODS = ("fit_generator", "evaluate_generator", "predict_generator")
 _ARGUMENTS = ("lr", "decay")
 
+# What no `tensorflow` module has had since 2.0: a script that spells it without `compat.v1` is for TensorFlow 1.
+_TENSORFLOW_1 = (
+    "Session",
+    "InteractiveSession",
+    "placeholder",
+    "ConfigProto",
+    "global_variables_initializer",
+)
+
+# New with Keras 3; neither Keras 2.15 nor tf_keras has them.
+_KERAS_3 = (
+    "keras.ops.",
+    "keras.random.",
+    "keras.distribution.",
+    "keras.config.",
+    "keras.tree.",
+    "keras.remat.",
+)
+
 
 def for_keras_2(trace: Trace) -> bool:
-    """Whether the script calls what only Keras 2 has: `fit_generator`, or an optimizer's `lr=` and `decay=`."""
-    if trace.calls(*(f"keras.Model.{name}" for name in _METHODS)):
+    """Whether the script can only be meant for Keras 2.
+
+    By importing `tf_keras` or asking for it (`TF_USE_LEGACY_KERAS`), by calls that Keras 3 does not have
+    (`fit_generator`, an optimizer's `lr=` and `decay=`), or by being for TensorFlow 1.
+    """
+    imported = trace.libraries.get("keras", "")
+    if imported.startswith("tf_keras") or trace.calls(*(f"keras.Model.{name}" for name in _METHODS)):
+        return True
+    if not imported.startswith("keras") and any(
+        isinstance(value, Const) and str(value.value).lower() in ("1", "true")
+        for _, value in environment(trace, "TF_USE_LEGACY_KERAS")
+    ):
+        return True
+    if any(
+        call.spelled == f"tensorflow.{name}" for name in _TENSORFLOW_1 for call in trace.calls(f"tf.{name}")
+    ):
         return True
     return any(
         argument.name in _ARGUMENTS
@@ -22,3 +59,23 @@ def for_keras_2(trace: Trace) -> bool:
         if not call.name.startswith("keras.optimizers.schedules.")
         for argument in call.arguments
     )
+
+
+def keras_at_least(trace: Trace, settings: Settings, *version: int) -> bool:
+    """Whether the Keras that the script runs on is this version or newer.
+
+    The script's own evidence wins over the settings, which know `target-keras`, the project's pins and what is
+    installed. Where only a generation is known it counts as the newest of it.
+    """
+    if for_keras_2(trace):
+        target = settings.target_keras or (2,)
+        if target[0] != 2:
+            target = (2,)
+        return target[: len(version)] >= version[: len(target)]
+    if (
+        version[:1] == (3,)
+        and version[1:] in ((), (0,))
+        and any(trace.calls_under(name) for name in _KERAS_3)
+    ):
+        return True
+    return settings.keras_at_least(*version)
