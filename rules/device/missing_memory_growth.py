@@ -6,15 +6,19 @@ Reports the first training call of a script that configures no GPU memory anywhe
 no limit, no allocator, no `TF_FORCE_GPU_ALLOW_GROWTH`. One finding a script. Modules that only define
 things, scripts that hide the GPU, and Keras on JAX or PyTorch (where Keras asks for growth itself) are left alone.
 
-It is a note, and a warning where something else plainly needs the same GPU: child processes, another
-framework, a second model, a notebook's kernel that stays alive.
+It is a note, and a warning where something else plainly needs the same GPU: child processes that train, another
+framework, a notebook's kernel that stays alive. Two models trained by one process are no such thing: both
+live in the one pool that the process has, with growth or without it.
 
 ## Why is this bad?
 
 At its first operation TensorFlow reserves nearly all the memory of every GPU it sees. A second process on that
-GPU, even a short test, then fails with an out-of-memory error, and `nvidia-smi` says nothing about what the model
-needs. With growth the memory is taken as it is needed. Growth is no cure: what is taken is never given back,
-and a model that does not fit still does not fit.
+GPU, even a short test, then fails with an out-of-memory error. With growth the memory is taken as it is needed.
+
+What growth does not do: it prevents no out-of-memory error of the run itself. A model that does not fit still does
+not fit, what is taken is not given back before the process ends, and memory taken piece by piece can
+fragment, so that a run that just fitted no longer does. Nor is a full GPU in `nvidia-smi` a leak: it shows what is
+reserved, not what is used (`tf.config.experimental.get_memory_info("GPU:0")` tells that).
 
 `TF_FORCE_GPU_ALLOW_GROWTH` counts only if it is exactly `true`: with `1` or `True` TensorFlow logs a line and
 leaves growth off.
@@ -102,7 +106,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     if gpu_setup.on_the_cpu(trace, first):
         return
     shared = _shared(trace, training)
-    evidence = [Evidence(*shared)] if shared else []
+    evidence = [Evidence(*shared)] if shared else _second_model(training)
     for call, value in environment(trace, VARIABLE):
         if isinstance(value, Const):
             text = f'{VARIABLE} is set to "{value.value}": only "true", letter by letter, switches growth on'
@@ -175,15 +179,19 @@ def _shared(trace: Trace, training: list[Call]) -> tuple[str, Place] | None:
             for module, place in trace.imports:
                 if module.partition(".")[0] == framework and place.source is trace.source:
                     return f"{framework} is there to use the same GPU", place
+    if trace.source.document.filename.endswith(".ipynb"):
+        return "a notebook's kernel keeps it until it is restarted", training[0].place
+    return None
+
+
+def _second_model(training: list[Call]) -> list[Evidence]:
+    """Where a second model is trained, with what growth does for the two: nothing."""
     models: dict[int, Call] = {}
     for call in training:
         if call.name in FITS and call.receiver is not None and call.context.role("child-process") is None:
             models.setdefault(id(call.receiver), call)
-    if len(models) > 1:
-        return "two models are trained by this process", list(models.values())[1].place
-    if trace.source.document.filename.endswith(".ipynb"):
-        return "a notebook's kernel keeps it until it is restarted", training[0].place
-    return None
+    text = "a second model is trained here, out of the same pool: growth makes no room for it"
+    return [Evidence(text, call.place) for call in list(models.values())[1:2]]
 
 
 def _one_at_a_time(trace: Trace, call: Call, processes: int) -> bool:
