@@ -146,3 +146,46 @@ class TestKeras:
 
         adapter = ArrayDataAdapter(np.ones((10, 3)), batch_size=5)
         assert next(adapter.get_numpy_iterator())[0].dtype == np.float32
+
+
+class TestGeneratorFit:
+    """OOM208: what `ImageDataGenerator.fit` costs, and when dropping it changes nothing."""
+
+    @staticmethod
+    def generator(**flags: object) -> ModuleType:
+        image = pytest.importorskip("tensorflow").keras.preprocessing.image
+        return image.ImageDataGenerator(**flags)  # type: ignore[no-any-return]
+
+    def test_it_holds_two_float32_copies(self) -> None:
+        generator = self.generator(rotation_range=20)
+        assert peak_of(lambda: generator.fit(PIXELS)) == pytest.approx(8 * PIXELS.nbytes, rel=0.02)
+
+    def test_it_holds_one_of_what_is_float32(self) -> None:
+        generator, pixels = self.generator(rotation_range=20), PIXELS.astype("float32")
+        assert peak_of(lambda: generator.fit(pixels)) == pytest.approx(pixels.nbytes, rel=0.02)
+
+    def test_without_a_flag_it_learns_nothing(self) -> None:
+        generator = self.generator(samplewise_center=True, rotation_range=20)
+        before = dict(vars(generator))
+        generator.fit(PIXELS)
+        assert vars(generator) == before
+        assert generator.mean is None
+        assert generator.std is None
+
+    def test_only_seed_and_augment_touch_the_random_numbers(self) -> None:
+        def drawn_after(**arguments: object) -> float:
+            np.random.seed(3)
+            self.generator(horizontal_flip=True).fit(PIXELS[:4], **arguments)
+            return np.random.rand()
+
+        np.random.seed(3)
+        untouched = np.random.rand()
+        assert drawn_after() == drawn_after(augment=False, seed=None) == untouched
+        assert untouched not in (drawn_after(seed=5), drawn_after(augment=True))
+
+    def test_whitening_takes_a_square_matrix_of_float64(self) -> None:
+        generator = self.generator(zca_whitening=True)
+        generator.fit(PIXELS[:8, :6, :6])
+        assert generator.zca_whitening_matrix.shape == (6 * 6 * 3, 6 * 6 * 3)
+        if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+            assert generator.zca_whitening_matrix.dtype == np.float64

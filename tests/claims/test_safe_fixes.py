@@ -55,6 +55,24 @@ for features, targets in data.repeat(2):
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     losses.append(float(loss))
 """,
+    "OOM208": """\
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(7)
+x = np.random.default_rng(0).integers(0, 255, (64, 8, 8, 3)).astype("uint8")
+y = x.mean(axis=(1, 2, 3)).astype("float32")
+generator = tf.keras.preprocessing.image.ImageDataGenerator(horizontal_flip=True, vertical_flip=True, rescale=1 / 255)
+generator.fit(x)
+model = tf.keras.Sequential([tf.keras.Input((8, 8, 3)), tf.keras.layers.Flatten(), tf.keras.layers.Dense(1)])
+model.compile("adam", "mse")
+losses = []
+batches = generator.flow(x, y, batch_size=16, seed=5)
+for _ in range(6):
+    pictures, targets = next(batches)
+    print(f"{pictures.sum():.4f} {np.random.rand():.6f}")
+    losses.append(model.train_on_batch(pictures, targets))
+""",
 }
 
 

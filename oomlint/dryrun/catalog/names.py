@@ -58,6 +58,7 @@ _MOVED_PREFIXES = (
     ("keras.preprocessing.text_dataset_from_directory", "keras.utils.text_dataset_from_directory"),
     ("keras.preprocessing.timeseries_dataset_from_array", "keras.utils.timeseries_dataset_from_array"),
     ("keras_preprocessing.", "keras.preprocessing."),
+    ("keras.legacy.preprocessing.", "keras.preprocessing."),
     ("keras.preprocessing.image.load_img", "keras.utils.load_img"),
     ("keras.preprocessing.image.img_to_array", "keras.utils.img_to_array"),
     ("keras.preprocessing.image.array_to_img", "keras.utils.array_to_img"),

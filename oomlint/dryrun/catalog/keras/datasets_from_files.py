@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.registry import function, method
+from oomlint.dryrun.catalog.registry import function, method, signature
 from oomlint.dryrun.catalog.tensorflow.data_batches import batch_dim
 from oomlint.dryrun.catalog.tensorflow.data_stages import reckon
 from oomlint.dryrun.catalog.tensorflow.tensor_values import as_numpy, as_tensor, component
@@ -182,7 +182,14 @@ def split_dataset(call: Call, run: Run) -> Value:
 GENERATOR = "keras.preprocessing.image.ImageDataGenerator"
 
 
-@function(GENERATOR, parameters="featurewise_center samplewise_center featurewise_std_normalization")
+signature(f"{GENERATOR}.fit", "x augment rounds seed")
+
+
+@function(
+    GENERATOR,
+    parameters="featurewise_center samplewise_center featurewise_std_normalization samplewise_std_normalization "
+    "zca_whitening zca_epsilon rotation_range",
+)
 def generator(call: Call, run: Run) -> Value:
     """The factory of augmented batches."""
     return Opaque(GENERATOR, call)
