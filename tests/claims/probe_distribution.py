@@ -8,7 +8,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
@@ -205,6 +208,23 @@ def replicas() -> int:
     return int(tf.distribute.get_strategy().num_replicas_in_sync)
 
 
+def jit_asked_for() -> str:
+    with STRATEGY.scope():
+        model = linear()
+        model.compile(optimizer="sgd", loss="mse", jit_compile=True)
+    model.fit(arrays().batch(8), verbose=0)
+    return "trained"
+
+
+def jit_by_itself(scope: AbstractContextManager[Any]) -> bool:
+    """Whether Keras takes XLA where there is a GPU; here a stand-in, as it asks for the list only."""
+    gpu = SimpleNamespace(device_type="GPU")
+    with scope, mock.patch.object(tf.config, "list_physical_devices", return_value=[gpu]):
+        model = linear()
+        model.compile(optimizer="sgd", loss="mse")
+        return bool(model.jit_compile)
+
+
 PROBES: dict[str, Callable[[], Any]] = {
     "batch, distributed dataset": lambda: batch_of_each_replica(
         STRATEGY.experimental_distribute_dataset(arrays().batch(8))
@@ -247,6 +267,9 @@ PROBES: dict[str, Callable[[], Any]] = {
     "loop without run": loop_without_run,
     "distributed in tf.function": distributed_in_function,
     "copies": copies,
+    "jit, asked for": jit_asked_for,
+    "jit, by itself": lambda: jit_by_itself(nullcontext()),
+    "jit, by itself in the scope": lambda: jit_by_itself(STRATEGY.scope()),
 }
 
 if __name__ == "__main__":

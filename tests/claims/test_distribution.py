@@ -87,6 +87,32 @@ class TestDatasetNotDistributed:
         assert measured["distributed in tf.function"] == [4, 4]
 
 
+class TestRemovedMultiGpuModel:
+    def test_neither_keras_nor_tensorflow_has_it(self) -> None:
+        import keras
+        import tensorflow as tf
+
+        for module in (keras.utils, tf.keras.utils):
+            assert not hasattr(module, "multi_gpu_model")
+        assert not hasattr(tf, "contrib")
+
+    def test_strategies_have_lost_the_methods(self) -> None:
+        import tensorflow as tf
+
+        assert hasattr(tf.distribute.Strategy, "run")
+        assert not hasattr(tf.distribute.Strategy, "experimental_run_v2")
+        assert not hasattr(tf.distribute.Strategy, "experimental_make_numpy_dataset")
+
+
+class TestJitWithStrategy:
+    def test_auto_leaves_xla_off_on_several_replicas(self, measured: dict[str, Any]) -> None:
+        assert measured["jit, by itself"] is True
+        assert measured["jit, by itself in the scope"] is False
+
+    def test_asked_for_the_step_stops_on_logical_cpus(self, measured: dict[str, Any]) -> None:
+        assert measured["jit, asked for"].startswith("InvalidArgumentError")
+
+
 class TestReplicasDoNotSplitTheModel:
     def test_every_replica_holds_every_variable_of_both_models(self, measured: dict[str, Any]) -> None:
         assert measured["copies"] == [2, 2]
