@@ -107,7 +107,7 @@ def _functions(trace: Trace) -> Iterator[tuple[Call, Strategy]]:
     asking = [call for call in trace.calls("tf.function") if _asks(call)]
     if not asking:
         return
-    wrapped = {id(function): call for call in asking if (function := _function(call.value("func")))}
+    wrapped = {id(function): call for call in asking if (function := _function(call.result))}
     for run in trace.calls("tf.distribute.Strategy.run", "tf.distribute.Strategy.experimental_run_v2"):
         given = run.value("fn")
         functions = [_function(given), *(body.function for body in run.context.all(Body))]
