@@ -3,8 +3,8 @@
 ## What it does
 
 Reports a trained `Dense` behind a `Flatten` (or a reshape to one axis) whose kernel, with its gradient and what
-the optimizer keeps for each weight, takes more than a quarter of the GPU memory; as an error if it takes more than all
-of it. Shapes are worked out from the script; where one factor is not known, nothing is said.
+the optimizer keeps for each weight, takes more than a quarter of the GPU memory; as an error if it takes more than
+all of it. Shapes are worked out from the script; where one factor is not known, nothing is said.
 
 ## Why is this bad?
 
@@ -62,11 +62,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oomlint.rules.model_size.amounts import way
+
 from oomlint.dryrun.catalog.keras.dims import known
 from oomlint.dryrun.queries.dense_kernels import Kernel, flattened_kernels
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.values.arrays import shape_text
-from oomlint.dryrun.values.base import Step, merge
+from oomlint.dryrun.values.base import merge
 from oomlint.findings.model import Evidence, Rule, Safety, Severity
 
 if TYPE_CHECKING:
@@ -118,16 +120,10 @@ def _evidence(kernel: Kernel) -> Iterator[Evidence]:
     if kernel.source is not None:
         yield Evidence(f"the input is {shape_text(kernel.source[0])}", kernel.source[1])
     yield Evidence(f"flattened: {shape_text(kernel.flattened)} gives {inputs:,} inputs", kernel.flatten)
-    yield from _way("the map's size", merge(*(dim.trail for dim in kernel.flattened if dim is not None)))
+    yield from way("the map's size", merge(*(dim.trail for dim in kernel.flattened if dim is not None)))
     yield Evidence(f"{units:,} units: {kernel.weights:,} weights of {kernel.itemsize} B", kernel.place)
-    yield from _way("the units", kernel.units.trail if kernel.units is not None else ())
+    yield from way("the units", kernel.units.trail if kernel.units is not None else ())
     slots = (
         "the optimizer's state is not known" if kernel.slots is None else f"{kernel.slots} in the optimizer"
     )
     yield Evidence(f"held {kernel.copies} times: weights, gradient, {slots}", kernel.optimizer)
-
-
-def _way(what: str, trail: tuple[Step, ...]) -> Iterator[Evidence]:
-    for step in trail:
-        if step.place is not None:
-            yield Evidence(f"{what} from {step.text}", step.place)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.keras.dims import known
 from oomlint.dryrun.catalog.keras.graph import Node, inner_layers, shape_of_tensor, tensors
-from oomlint.dryrun.catalog.keras.training import frozen_layers, slots_of
-from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
+from oomlint.dryrun.queries.tensor_sizes import source_of
+from oomlint.dryrun.queries.trained_models import trained_models
 from oomlint.dryrun.values.arrays import ITEMSIZE, Array, Dim, Shape
-from oomlint.dryrun.values.base import Const, Sequence, Value
-from oomlint.dryrun.values.training import Layer, Model, Optimizer
+from oomlint.dryrun.values.base import Const, Value
+from oomlint.dryrun.values.training import Layer, Model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,6 @@ PASSING = frozenset(
     """Dropout GaussianDropout AlphaDropout GaussianNoise Activation ReLU LeakyReLU ELU PReLU Softmax Identity
     BatchNormalization LayerNormalization UnitNormalization ActivityRegularization Rescaling Masking""".split()
 )
-FIT = ("keras.Model.fit", "keras.Model.fit_generator", "keras.Model.train_on_batch")
-USE = ("keras.Model.predict", "keras.Model.evaluate", "keras.Model.predict_on_batch", "keras.Model.__call__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +57,10 @@ class Kernel:
         return self.weights * self.itemsize * self.copies
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """A model with the optimizer that trains it."""
-
-    model: Model
-    slots: int | None
-    place: Place | None
-    frozen: frozenset[int]
-
-
 def flattened_kernels(trace: Trace) -> Iterator[Kernel]:
     """Every trained Dense behind a flattened map once, with the optimizer that keeps the most."""
     largest: dict[int, Kernel] = {}
-    for trained in _trained(trace):
+    for trained in trained_models(trace):
         for layer in inner_layers(trained.model):
             kernel = None if id(layer) in trained.frozen else _kernel(layer)
             if kernel is None:
@@ -82,30 +70,6 @@ def flattened_kernels(trace: Trace) -> Iterator[Kernel]:
             if before is None or before.copies < kernel.copies:
                 largest[id(layer)] = kernel
     yield from largest.values()
-
-
-def _trained(trace: Trace) -> Iterator[Trained]:
-    fitted = {id(model_of(call.receiver)) for call in trace.calls(*FIT)}
-    used = {id(model_of(call.receiver)) for call in trace.calls(*USE)}
-    for call in trace.calls("keras.Model.compile"):
-        model = model_of(call.receiver)
-        if model is None or (id(model) in used and id(model) not in fitted):
-            continue  # compiled for the sake of predict or evaluate
-        argument = call.argument("optimizer")
-        frozen = model.attributes.get("_frozen") or Sequence(items=frozen_layers(model))
-        yield Trained(
-            model,
-            slots_of(None if argument is None else argument.value),
-            call.place if argument is None else argument.place,
-            frozenset(id(layer) for layer in tensors(frozen)),
-        )
-    for training in tape_trainings(trace):
-        optimizer = training.applied.receiver if training.applied is not None else None
-        slots = slots_of(optimizer) if isinstance(optimizer, Optimizer) else None
-        made = optimizer.made_by if isinstance(optimizer, Optimizer) else None
-        place = made.place if made is not None else training.gradient.place
-        frozen_now = frozenset(id(layer) for layer in frozen_layers(training.model))
-        yield Trained(training.model, slots, place, frozen_now)
 
 
 def _kernel(layer: Layer) -> Kernel | None:
@@ -127,7 +91,7 @@ def _kernel(layer: Layer) -> Kernel | None:
         place=layer.made_by.place,
         flattened=flattened,
         flatten=flatten,
-        source=_source(node),
+        source=source_of(node),
         inputs=shape[0],
         units=shape[1],
         itemsize=ITEMSIZE.get(kind, 4),
@@ -178,23 +142,3 @@ def _flattened_steps(layer: Layer, node: Node) -> tuple[Shape, Place | None] | N
         return None
     made = layer.made_by.place if layer.made_by is not None else None
     return (before[2:], made) if before is not None and len(before) > 3 else None
-
-
-def _source(node: Node) -> tuple[Shape, Place] | None:
-    """The symbolic input that a chain of layers begins with, where the text makes one."""
-    for _ in range(4096):
-        before = node.inputs[0] if node.inputs else None
-        producer = before.producer if isinstance(before, Array) else None
-        if isinstance(producer, Sequence):
-            producer = next((item.producer for item in tensors(producer) if isinstance(item, Array)), None)
-        if not isinstance(producer, Node):
-            return None
-        if not producer.inputs:
-            shape = shape_of_tensor(before) if before is not None else None
-            origin = before.origin if isinstance(before, Array) else None
-            place = producer.call.place if producer.call is not None else None
-            if place is None and origin is not None:
-                place = origin.place  # built on the data: what decided its shape
-            return (shape, place) if shape is not None and place is not None else None
-        node = producer
-    return None

@@ -1,0 +1,217 @@
+"""The models that a script trains: with what optimizer, which loss, and in batches of how many samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from oomlint.dryrun.catalog.keras.dims import known
+from oomlint.dryrun.catalog.keras.graph import tensors
+from oomlint.dryrun.catalog.keras.training import frozen_layers, inputs_in, slots_of
+from oomlint.dryrun.queries import replicas
+from oomlint.dryrun.queries.pipelines import BATCHING, stage_name
+from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
+from oomlint.dryrun.trace import Within
+from oomlint.dryrun.values.arrays import Array, Dim
+from oomlint.dryrun.values.base import Const, Sequence, Step, deref, extend
+from oomlint.dryrun.values.data import Dataset
+from oomlint.dryrun.values.training import Layer, Model, Optimizer, Tape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oomlint.dryrun.trace import Call, Trace
+    from oomlint.dryrun.values.base import Value
+    from oomlint.syntax.place import Place
+
+FIT = ("keras.Model.fit", "keras.Model.fit_generator", "keras.Model.train_on_batch")
+USE = ("keras.Model.predict", "keras.Model.evaluate", "keras.Model.predict_on_batch", "keras.Model.__call__")
+DEFAULT_BATCH = 32  # keras/src/trainers/data_adapters/array_data_adapter.py
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model with what trains it. `slots` None: the optimizer is not known. `batch` is one replica's."""
+
+    model: Model
+    optimizer: Value | None
+    slots: int | None
+    place: Place | None
+    frozen: frozenset[int]
+    loss: Value | None = None
+    batch: Const | None = None
+    compiled: Call | None = None  # None: trained by a tape
+
+
+def trained_models(trace: Trace) -> list[Trained]:
+    """Every model that is compiled for training, or whose gradients are taken, once for each way it is trained."""
+    if trace not in _FOUND:
+        _FOUND[trace] = [*_compiled(trace), *_taped(trace)]
+    return _FOUND[trace]
+
+
+_FOUND: WeakKeyDictionary[Trace, list[Trained]] = WeakKeyDictionary()
+
+
+def _compiled(trace: Trace) -> Iterator[Trained]:
+    fits: dict[int, list[Call]] = {}
+    for call in trace.calls(*FIT):
+        fits.setdefault(id(model_of(call.receiver)), []).append(call)
+    used = {id(model_of(call.receiver)) for call in trace.calls(*USE)}
+    for call in trace.calls("keras.Model.compile"):
+        model = model_of(call.receiver)
+        if model is None or (id(model) in used and id(model) not in fits):
+            continue  # compiled for the sake of predict or evaluate
+        argument = call.argument("optimizer")
+        frozen = model.attributes.get("_frozen") or Sequence(items=frozen_layers(model))
+        optimizer = None if argument is None else deref(argument.value)
+        yield Trained(
+            model,
+            optimizer,
+            slots_of(optimizer),
+            call.place if argument is None else argument.place,
+            frozenset(id(layer) for layer in tensors(frozen)),
+            call.value("loss"),
+            _largest(_fitted(model, fit, call) for fit in fits.get(id(model), ())),
+            call,
+        )
+
+
+def _taped(trace: Trace) -> Iterator[Trained]:
+    for training in tape_trainings(trace):
+        optimizer = training.applied.receiver if training.applied is not None else None
+        slots = slots_of(optimizer) if isinstance(optimizer, Optimizer) else None
+        made = optimizer.made_by if isinstance(optimizer, Optimizer) else None
+        place = made.place if made is not None else training.gradient.place
+        frozen = frozenset(id(layer) for layer in frozen_layers(training.model))
+        batch = _largest(_forward(trace, training.model, training.gradient))
+        yield Trained(training.model, optimizer, slots, place, frozen, None, batch)
+
+
+def _largest(batches: Iterator[Const | None]) -> Const | None:
+    return max((batch for batch in batches if batch is not None), key=lambda batch: batch.value, default=None)
+
+
+# --- batches ------------------------------------------------------------------------------------------
+
+
+def _fitted(model: Model, call: Call, compiled: Call) -> Const | None:
+    """How many samples a step of a training call takes, on one replica."""
+    strategy = replicas.of_model(model, compiled, call)
+    batch = _fed(call)
+    if strategy is None or not replicas.replicates(strategy):
+        return batch
+    if batch is None or strategy.replicas is None or not isinstance(strategy.replicas.value, int):
+        return None
+    return Const(-(-batch.value // max(1, strategy.replicas.value)), batch.trail, True)
+
+
+def _fed(call: Call) -> Const | None:
+    data = next((call.value(name) for name in ("x", "generator", "data") if call.argument(name)), None)
+    inputs = None if data is None else inputs_in(data)
+    first = next((item for item in tensors(inputs) if isinstance(item, Array)), None)
+    rows = first.shape[0] if first is not None and first.shape else None
+    if isinstance(data, Dataset):
+        return None if data.distributed else _of_stage(_count(rows), data)
+    if call.name.endswith("train_on_batch"):
+        return _count(rows)
+    given = call.argument("batch_size")
+    arrays = (
+        first is not None or call.argument("y") is not None
+    )  # neither a data set nor a generator takes a `y`
+    if call.opaque_arguments or not (arrays or given is not None):
+        return None
+    value = Const(None) if given is None else deref(given.value)
+    if not isinstance(value, Const):
+        return None
+    if value.value is None:
+        value = Const(DEFAULT_BATCH, (Step(f"the default batch size of fit, {DEFAULT_BATCH}", call.place),))
+    elif given is not None and not value.trail:
+        value = Const(value.value, (Step("batch_size", given.place),), value.soft)
+    size, most = _count(value), known(rows)
+    return Const(most, value.trail) if size is not None and most is not None and most < size.value else size
+
+
+def _of_stage(batch: Const | None, data: Dataset) -> Const | None:
+    """A batch that knows at least which stage made it."""
+    if batch is None or batch.trail:
+        return batch
+    stage = next((call for call in reversed(data.stages) if stage_name(call) in BATCHING), None)
+    stage = stage or (data.stages[0] if data.stages else None)
+    step = () if stage is None else (Step(stage_name(stage), stage.place),)
+    return Const(batch.value, step, batch.soft)
+
+
+def _count(dim: Dim) -> Const | None:
+    return dim if dim is not None and known(dim) is not None and dim.value > 0 else None
+
+
+def _forward(trace: Trace, model: Model, gradient: Call) -> Iterator[Const | None]:
+    """The batches that a model is called on under a tape."""
+    strategy = replicas.of_model(model, gradient)
+    if strategy is not None and replicas.replicates(strategy):
+        return  # what a distributed data set hands to a replica is not worked out
+    for call in trace.calls("keras.Model.__call__"):
+        if model_of(call.receiver) is model and _under_tape(call):
+            value = call.value("inputs") or (deref(call.arguments[0].value) if call.arguments else None)
+            first = next((item for item in tensors(value) if isinstance(item, Array)), None)
+            if first is not None and first.shape:
+                batch = _count(first.shape[0])
+                if batch is not None and not batch.trail and first.origin is not None:
+                    batch = Const(batch.value, extend((), first.origin), batch.soft)
+                yield batch
+
+
+def _under_tape(call: Call) -> bool:
+    return any(isinstance(deref(frame.manager), Tape) for frame in call.context.all(Within))
+
+
+# --- layers -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A layer as a model uses it: the shapes of its call, and how often each step runs it beyond the batch.
+
+    `steps` are the dimensions that a `TimeDistributed` around it makes part of the batch.
+    """
+
+    layer: Layer
+    place: Place
+    steps: tuple[Dim, ...] = ()
+    wrapper: Layer | None = None  # the outermost TimeDistributed
+    wrapped: Place | None = None
+
+
+def layers_in_use(model: Model) -> Iterator[Use]:
+    """Every single layer of a model once, wrapped, nested and the program's own included."""
+    seen: set[int] = set()
+    stack: list[tuple[Value, Use | None]] = [(model, None)]
+    while stack:
+        value, around = stack.pop()
+        value = deref(value)
+        value = getattr(value, "facet", None) or value
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Model):
+            inner = list(value.layers or [])
+            for name in ("_head", "_either", "_parts"):
+                inner += tensors(value.attributes.get(name))
+            stack.extend((item, around) for item in reversed(inner))
+        elif isinstance(value, Layer):
+            place = value.made_by.place if value.made_by is not None else None
+            use = None if place is None else Use(value, place)
+            if use is not None and around is not None:
+                use = replace(use, steps=around.steps, wrapper=around.wrapper, wrapped=around.wrapped)
+            if use is not None:
+                yield use
+            inside = around
+            if use is not None and value.type.endswith(".TimeDistributed"):
+                shape = value.inputs[0] if value.inputs else None
+                steps = (*use.steps, shape[1] if shape is not None and len(shape) > 1 else None)
+                inside = replace(use, steps=steps, wrapper=use.wrapper or value, wrapped=use.wrapped or place)
+            stack.extend((item, inside) for item in reversed(tensors(value.attributes.get("_parts"))))
+            if value.inner is not None:
+                stack.append((value.inner, inside))

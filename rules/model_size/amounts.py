@@ -1,0 +1,62 @@
+"""What the rules of this family share: how much is too much, and where the numbers come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.queries.tensor_sizes import source_of
+from oomlint.dryrun.values.arrays import shape_text
+from oomlint.findings.model import Evidence, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from oomlint.dryrun.queries.tensor_sizes import Factor
+    from oomlint.dryrun.values.base import Trail
+    from oomlint.dryrun.values.training import Layer
+    from oomlint.project.settings import Budget
+
+MAX_LINES = 8  # of evidence: the reader wants the numbers, not their biography
+
+
+def severity_of(count: int, budget: Budget) -> Severity | None:
+    """How bad that many bytes on the GPU are; None where they are not worth a word."""
+    if count <= budget.warn_gpu:
+        return None
+    return Severity.ERROR if count > budget.gpu else Severity.WARNING
+
+
+def against(count: int, budget: Budget) -> str:
+    """Which part of the GPU's memory that is, in words."""
+    part = "more than all" if count > budget.gpu else "more than a quarter"
+    return f"{part} of the {budget.gpu_label}"
+
+
+def way(what: str, trail: Trail) -> Iterator[Evidence]:
+    """The stops of a number on its way, as evidence."""
+    for step in trail:
+        if step.place is not None:
+            yield Evidence(f"{what} from {step.text}", step.place)
+
+
+def origins(factors: Iterable[Factor]) -> Iterator[Evidence]:
+    """Where each factor of a size comes from, each stop once."""
+    seen: set[tuple[int, str]] = set()
+    for factor in factors:
+        for step in factor.dim.trail:
+            key = factor.value, step.text
+            if step.place is not None and key not in seen and len(seen) < MAX_LINES:
+                seen.add(key)
+                yield Evidence(f"{factor.value:,} {factor.text}: {step.text}", step.place)
+
+
+def given(layer: Layer) -> Iterator[Evidence]:
+    """The symbolic input that leads to a layer, where the text makes one."""
+    source = source_of(layer.attributes.get("_node"))
+    if source is not None:
+        yield Evidence(f"the input is {shape_text(source[0])}", source[1])
+
+
+def times(units: float) -> str:
+    """A factor as people write it: `4`, `2.25`."""
+    return f"{units:.2f}".rstrip("0").rstrip(".")
