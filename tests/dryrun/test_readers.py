@@ -118,7 +118,11 @@ WHOLE = {
     'shuffle(np.load("x.npy"), np.load("y.npy"))[0]': True,
     'pickle.load(open("a.pkl", "rb"))["x"]': True,
     'pickle.load(open("a.pkl", "rb")).texts_to_sequences(["a"])': False,
+    'pickle.load(open("a.pkl", "rb")) / 255.0': True,
+    '-pickle.load(open("a.pkl", "rb"))': True,
+    'pickle.load(open("a.pkl", "rb")) - pickle.load(open("b.pkl", "rb"))': True,
     '(np.zeros((9, 4)) - np.load("mean.npy")) / np.load("std.npy")': False,
+    'np.zeros((9, 4)) - pickle.load(open("mean.pkl", "rb"))': False,
 }  # fmt: skip
 
 

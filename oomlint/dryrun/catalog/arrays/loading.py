@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.catalog.arrays.creation import asked
@@ -16,7 +16,7 @@ from oomlint.dryrun.values.shapes import dim_of, number, shape_of
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
-    from oomlint.dryrun.trace import Call
+    from oomlint.dryrun.trace import Argument, Call
 
 # Archives that every tutorial loads: what is in them is known, and small.
 ARCHIVES: dict[str, dict[str, tuple[tuple[int, ...], str]]] = {
@@ -140,13 +140,17 @@ def unpickled_items(value: Value, run: Run) -> Iteration:
 @operator(Unpickled)
 def unpickled_operator(call: Call, run: Run) -> Value:
     """Arithmetic: then it is an array."""
-    values = [deref(argument.value) for argument in call.arguments[:2]]
-    for value in values:
-        handler = run.catalog.operators.get(type(value))
-        if handler is not None and not isinstance(value, Unpickled):
-            return handler(call, run)
-    tags = frozenset().union(*(value.tags for value in values if isinstance(value, Unpickled)))
-    return Array("numpy", None, None, tags=tags)
+    as_arrays = [_taken_for_array(argument) for argument in call.arguments[:2]]
+    values = [deref(argument.value) for argument in as_arrays]
+    # What knows better what to do with an array, and else the arrays' own operator.
+    other = next((value for value in values if not isinstance(value, Array)), values[0])
+    handler = run.catalog.operators.get(type(other)) or run.catalog.operators[Array]
+    return handler(replace(call, arguments=(*as_arrays, *call.arguments[2:])), run)
+
+
+def _taken_for_array(argument: Argument) -> Argument:
+    value = deref(argument.value)
+    return replace(argument, value=value.array) if isinstance(value, Unpickled) else argument
 
 
 _ARRAY_METHODS = ("astype", "reshape", "transpose", "copy", "squeeze", "swapaxes", "get", "pop")
