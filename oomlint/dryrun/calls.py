@@ -203,6 +203,7 @@ def unknown_method(
     call = Call(name, place, run.context, receiver, arguments, path=path)
     call.statement, call.targets = run.statement, targets
     call.index = len(run.trace.events)
+    run.trace.loose.append(call)
     result = Unknown(tags=frozenset().union(receiver.tags, *(tags_of(item.value) for item in arguments)))
     pending = Pending(receiver, name, call, result)
     result.made_by = pending
@@ -240,9 +241,14 @@ def replay(run: Run, pending: Pending, role: Value) -> None:
 
 def enter(run: Run, function: Function, arguments: Arguments, place: Place, called: bool = True) -> Value:
     """Run the body of a function of the program with these arguments."""
+    if called and "tf.function" in function.flags:
+        made = Call("tf.function.call", place, run.context, function, arguments, statement=run.statement)
+        run.record(made)
     if called and not (run.depth_allows(function) and run.spend()):
         return Unknown()
     function.entered = True
+    if function.plain is not None:
+        function.plain.entered = True
     scope = Scope("function", function.scope, function.scope.module)
     before = (run.source, run.scope, run.statement, run.context, run.targets)
     values = bind_parameters(run, function, arguments, known=called)

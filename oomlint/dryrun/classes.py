@@ -144,6 +144,7 @@ FLAGS = {
     "builtins.property": "property",
     "functools.cached_property": "property",
     "tf.function": "tf.function",
+    "tf.contrib.eager.defun": "tf.function",
     "contextlib.contextmanager": "contextmanager",
 }
 
@@ -161,6 +162,8 @@ def decorate(run: Run, function: Function, decorators: Any) -> Value:
         name = made.name if isinstance(made, Library) else made.type if isinstance(made, Opaque) else ""
         if name in FLAGS:
             function.flags.add(FLAGS[name])
+            if FLAGS[name] == "tf.function":
+                function.traced = _traced(run, made, function, run.place(decorator))
             continue
         if isinstance(made, Method) and made.name in ("setter", "deleter"):
             function.flags.add(made.name)
@@ -180,6 +183,15 @@ def decorate(run: Run, function: Function, decorators: Any) -> Value:
             if isinstance(result, Function | Instance | Method | Partial):
                 value = result
     return value
+
+
+def _traced(run: Run, decorator: Value, function: Function, place: Place) -> Call:
+    """The call that `@tf.function` is, with arguments or without."""
+    if isinstance(decorator, Opaque) and decorator.made_by is not None:
+        return decorator.made_by
+    call = Call("tf.function", place, run.context, None, (Argument(function, place),), ("func",), function)
+    call.statement, call.targets = run.statement, (function.name,)
+    return run.record(call)
 
 
 def annotated(run: Run, function: Function, annotation: cst.Annotation | None) -> Value:

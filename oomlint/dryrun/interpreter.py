@@ -165,7 +165,7 @@ class Run:
         self.fuel = max(self.fuel, 0) + FUEL_PER_STATEMENT * count(self.source.module)
         position = 0
         while position < len(self.functions):
-            function = self.functions[position]
+            function = self.functions[position].wrapper or self.functions[position]
             position += 1
             if function.source is not self.source or isinstance(function.node, cst.Lambda):
                 continue

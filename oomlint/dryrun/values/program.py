@@ -12,6 +12,7 @@ from oomlint.dryrun.values.base import Value
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
     from oomlint.dryrun.state import Scope
+    from oomlint.dryrun.trace import Call
     from oomlint.syntax.place import Place
     from oomlint.syntax.source import Source
 
@@ -42,6 +43,9 @@ class Function(Value):
     entered: bool = False
     flags: set[str] = field(default_factory=set)  # tf.function, jit, staticmethod, property, ...
     result: Value | None = None  # what it returned last
+    traced: Call | None = None  # the `tf.function` that it went through
+    plain: Function | None = None  # what `tf.function(step)` was given: `step` itself stays as it is
+    wrapper: Function | None = None  # and the other way round
 
     def joined(self, other: Function) -> Function:
         """The value where two ways meet: one function cannot be mixed with another, so what holds on this way."""

@@ -9,6 +9,7 @@ from oomlint.dryrun.catalog.keras.apply import POLICY
 from oomlint.dryrun.catalog.keras.forward import build_on
 from oomlint.dryrun.catalog.keras.graph import as_symbolic, inner_layers, owned, tensors
 from oomlint.dryrun.catalog.registry import attribute, facet, function, method, prefix, signature
+from oomlint.dryrun.catalog.tensorflow.function import traced
 from oomlint.dryrun.trace import Role
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Step, Unknown, Value, deref
@@ -97,6 +98,8 @@ def make_object(call: Call, run: Run) -> Value:
 def call_object(call: Call, run: Run) -> Value:
     """`loss(y_true, y_pred)` and `metric(y_true, y_pred)` are scalars, unless the loss is not reduced."""
     made = call.receiver
+    if isinstance(made, Opaque) and made.type == "tf.function" and made.made_by is not None:
+        return traced(deref(call.arguments[0].value), made.made_by) if call.arguments else Unknown()
     if isinstance(made, Opaque) and made.type.startswith(("keras.losses.", "keras.metrics.")):
         reduction = None if made.made_by is None else made.made_by.argument("reduction")
         return Array("tensor", () if reduction is None else None, "float32")
