@@ -30,7 +30,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace) -> int:
     """Print one line for each key."""
     path = arguments.path.absolute()
-    configuration = configurations(arguments).for_folder(path if path.is_dir() else path.parent)
+    configuration = configurations(arguments).for_document(path if path.is_dir() else path.parent)
     if configuration.names_codes:
         from oomlint.findings.registry import load_rules
         from oomlint.findings.selection import check_codes

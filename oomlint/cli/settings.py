@@ -32,7 +32,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     for key, metavar, many, about in _FLAGS:
         group.add_argument(f"--{key}", metavar=metavar, action="append" if many else "store", help=about)
     group.add_argument("--config", metavar="FILE", type=Path, help="use this configuration file and no other")
-    group.add_argument("--isolated", action="store_true", help="ignore all configuration files")
+    group.add_argument(
+        "--isolated",
+        action="store_true",
+        help="look at no configuration file, pin, installed package or environment variable",
+    )
 
 
 def configurations(arguments: argparse.Namespace) -> Configurations:

@@ -193,7 +193,7 @@ class Run:
 
     def _configuration(self, document: Document) -> Configuration:
         place = document.path or Path(document.filename)
-        return self._configurations.for_folder(place.absolute().parent)
+        return self._configurations.for_document(place.absolute().parent)
 
     def _rules_of(self, configuration: Configuration) -> tuple[RegisteredRule, ...]:
         selected = self._selected.get(id(configuration))

@@ -90,10 +90,15 @@ def check_codes(configuration: Configuration, rules: Iterable[RegisteredRule]) -
             continue
         for selector in selectors:
             if not _known(selector, codes, exact=key == "severity"):
-                hint = names.get(selector) or nearest(selector.upper(), codes)
+                hint = names.get(selector) or nearest(_digits(selector.upper()), codes)
                 raise ConfigurationError(
                     f"{configuration.origins[key]}: {key}: unknown code {selector!r}: did you mean {hint!r}?"
                 )
+
+
+def _digits(code: str) -> str:
+    """A code with the letters that are easily taken for digits set right."""
+    return code[:3] + code[3:].translate(str.maketrans("OIL", "011"))
 
 
 def _known(selector: str, codes: Iterable[str], *, exact: bool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +179,8 @@ class Configurations:
             self._over.put(key, raw, flag, "command line")
         self._isolated = isolated
         self._folders: dict[Path, Configuration] = {}
+        self._completed: dict[Path, Configuration] = {}
+        self._versions: dict[Path, tuple[tuple[int, ...], str] | None] = {}
         self._files: dict[Path, Configuration | None] = {}
         self._explicit: Configuration | None = None
         if file is not None:
@@ -199,6 +201,36 @@ class Configurations:
             )
             self._folders[folder] = found
         return found
+
+    def for_document(self, folder: Path) -> Configuration:
+        """What is in force for a document of a folder: the configuration, and what it leaves to the project.
+
+        The version of Keras comes from the project's pins or what is installed, the backend from the environment.
+        An isolated run asks neither.
+        """
+        found = self._completed.get(folder)
+        if found is None:
+            found = self._completed[folder] = self._complete(self.for_folder(folder), folder)
+        return found
+
+    def _complete(self, configuration: Configuration, folder: Path) -> Configuration:
+        if self._isolated:
+            return configuration
+        from oomlint.project import keras_in_use
+
+        settings, origins = configuration.settings, dict(configuration.origins)
+        if settings.target_keras is None:
+            root = settings.root if folder.is_relative_to(settings.root) else project_root(folder)
+            version = keras_in_use.version_for(folder, root, self._versions)
+            if version is not None:
+                settings = replace(settings, target_keras=version[0])
+                origins["target-keras"] = version[1]
+        if settings.keras_backend is None:
+            backend = keras_in_use.backend()
+            if backend is not None:
+                settings = replace(settings, keras_backend=backend[0])
+                origins["keras-backend"] = backend[1]
+        return Configuration(settings, origins, configuration.file)
 
     def _nearest(self, folder: Path) -> Configuration | None:
         """The configuration file in this folder, or in the nearest one above it."""

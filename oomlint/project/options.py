@@ -152,8 +152,16 @@ OPTIONS: dict[str, Option] = {
         ),
         Option("extend-safe-fixes", _codes, "Rules whose unsafe fixes `--fix` applies too.", merges=True),
         Option("extend-unsafe-fixes", _codes, "Rules whose fixes need `--unsafe-fixes`.", merges=True),
-        Option("target-keras", _version, "The Keras version that the project runs on."),
-        Option("keras-backend", _choice("tensorflow", "jax", "torch"), "The backend that Keras 3 runs on."),
+        Option(
+            "target-keras",
+            _version,
+            "The Keras version of the project (else: its pins, what is installed).",
+        ),
+        Option(
+            "keras-backend",
+            _choice("tensorflow", "jax", "torch"),
+            "The backend of Keras 3 (else: KERAS_BACKEND, keras.json).",
+        ),
         Option("preview", _flag, "Run rules that are still in preview."),
         Option("cache-dir", _text, "Where results are kept between runs."),
     )

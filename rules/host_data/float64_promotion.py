@@ -55,6 +55,7 @@ from oomlint.rules.host_data.amounts import against, dimensions, form
 from oomlint.dryrun.catalog.arrays.making import NumpyFloat, NumpyInt
 from oomlint.dryrun.catalog.arrays.operators import WORDS
 from oomlint.dryrun.catalog.names import generation
+from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import ITEMSIZE, Array
@@ -114,7 +115,7 @@ def _finding(call: Call, trace: Trace, settings: Settings, cast: dict[int, int])
         return None
     if call.statement is not None and cast.get(id(call.statement.node), -1) > call.index:
         return None
-    reason = _reason(call, settings)
+    reason = _reason(call, trace, settings)
     if reason is None or _only_scikit_learn(trace, result):
         return None
     text, fix, help = reason
@@ -132,7 +133,7 @@ def _finding(call: Call, trace: Trace, settings: Settings, cast: dict[int, int])
 Reason = tuple[str, Fix | None, str]
 
 
-def _reason(call: Call, settings: Settings) -> Reason | None:
+def _reason(call: Call, trace: Trace, settings: Settings) -> Reason | None:
     """Why the result is float64, without being asked to, and what makes it float32."""
     if call.name == "operator.getitem":
         return _identity_rows(call)
@@ -140,7 +141,7 @@ def _reason(call: Call, settings: Settings) -> Reason | None:
         return _operator(call) if call.name.rpartition(".")[2] in _ARITHMETIC else None
     if call.name == _ONE_HOT:
         if (
-            not settings.keras_at_least(3, 0)
+            not keras_at_least(trace, settings, 3)
             or generation(call.spelled) == "tf_keras"
             or "np_utils" in call.spelled
         ):

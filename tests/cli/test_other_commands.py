@@ -60,9 +60,9 @@ def test_rule_as_data():
 
 
 def test_an_unknown_rule_is_status_2_with_the_nearest():
-    done = oomlint("rule", "OOM3011")
+    done = oomlint("rule", "OOM3031")
     assert done.returncode == 2
-    assert "did you mean 'OOM301'?" in done.stderr
+    assert "did you mean 'OOM303'?" in done.stderr
 
 
 def test_config_shows_values_and_where_they_come_from(tmp_path):
@@ -79,8 +79,8 @@ def test_config_shows_values_and_where_they_come_from(tmp_path):
 
 
 def test_config_that_is_wrong_is_status_2(tmp_path):
-    (tmp_path / "oomlint.toml").write_text('ignore = ["OOM3011"]\n', encoding="utf-8")
+    (tmp_path / "oomlint.toml").write_text('ignore = ["OOM3031"]\n', encoding="utf-8")
     done = oomlint("config", cwd=tmp_path)
     assert done.returncode == 2
     assert str(tmp_path / "oomlint.toml") in done.stderr
-    assert "unknown code 'OOM3011': did you mean 'OOM301'?" in done.stderr
+    assert "unknown code 'OOM3031': did you mean 'OOM303'?" in done.stderr
