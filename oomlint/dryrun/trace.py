@@ -279,6 +279,7 @@ class Trace:
         self.libraries: dict[
             str, str
         ] = {}  # canonical root -> module as first imported (`keras` -> `tensorflow.keras`)
+        self.loose: list[Call] = []  # methods called on what nobody knows, in order, by bare name
         self.imports: list[tuple[str, Place]] = []  # modules imported, in order, with the statement
         self.imported: dict[str, int] = {}  # package as spelled -> number of events before its first import
         self.guarded_main = False  # has `if __name__ == "__main__":`

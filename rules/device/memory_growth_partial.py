@@ -83,7 +83,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     ]
     if len(chosen) < len(calls) or any(_covers_all(call, device) for call, device in chosen):
         return
-    if any(_says(call, ONE) for call, _ in chosen):
+    if any(_only_one_there(call) for call, _ in chosen):
         return
     first, device = next(((c, d) for c, d in chosen if c.source is trace.source), (None, None))
     if first is None or device is None:
@@ -137,10 +137,10 @@ def _one_visible(trace: Trace) -> bool:
     return False
 
 
-def _says(call: Call, tag: str) -> bool:
-    """Whether a test around the call says how many GPUs there are."""
+def _only_one_there(call: Call) -> bool:
+    """Whether a test around the call says that there is one GPU."""
     branches = call.context.all(Branch)
-    return any((tag if branch.taken else f"not-{tag}") in tags_of(branch.test) for branch in branches)
+    return any((ONE if branch.taken else f"not-{SEVERAL}") in tags_of(branch.test) for branch in branches)
 
 
 def _several(trace: Trace, call: Call) -> tuple[str, Place] | None:

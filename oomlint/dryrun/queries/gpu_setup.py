@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.catalog.tensorflow.config import NONE_THERE, SOME
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.trace import Body, Branch, Call, Context, HandlerFacts, Try, Within
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import NONE, Const, Opaque, Sequence, Value, deref
-from oomlint.dryrun.values.devices import DeviceList
+from oomlint.dryrun.values.base import NONE, Const, Opaque, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.devices import DeviceCount, DeviceList
 from oomlint.dryrun.values.program import Function, Library, Method
 from oomlint.dryrun.values.training import Layer, Model
 
@@ -28,6 +29,7 @@ LIMIT = "tf.config.set_logical_device_configuration"
 VISIBLE = "tf.config.set_visible_devices"
 
 RUNTIME_ERRORS = frozenset(["builtins.RuntimeError", "builtins.Exception", "builtins.BaseException"])
+VALUE_ERRORS = frozenset(["builtins.ValueError", "builtins.Exception", "builtins.BaseException"])
 
 # These make no devices of TensorFlow's own context, but the process' GPU allocator, with the options of that moment.
 # gpu_process_state.cc: one allocator per GPU, made once, for the first caller.
@@ -235,17 +237,28 @@ def seen_from(source: Source, call: Call) -> Place | None:
 
 
 def always_before(trace: Trace, earlier: Call, later: Call) -> bool:
-    """Whether one call has run whenever the other does: earlier, and under no test that the other is not under."""
+    """Whether one call has run whenever the other does: earlier, and under no test that the other is not under.
+
+    That there is a GPU is no condition here: without one there is nothing to set up.
+    """
     if trace.position(earlier) >= trace.position(later):
         return False
     around = {id(frame) for frame in later.context.frames()}
     child = earlier.context.role("child-process")
     if child is not None and id(child) not in around:
         return False  # what a child process makes is its own
-    if any(id(branch) not in around for branch in earlier.context.all(Branch)):
+    if any(id(branch) not in around and not _there(branch) for branch in earlier.context.all(Branch)):
         return False
     one, two = uncalled(earlier.context), uncalled(later.context)
     return one is None or one is two
+
+
+def _there(branch: Branch) -> bool:
+    """Whether this side of a test is where there is a GPU (`if gpus:`, `if len(gpus) > 0:`)."""
+    test = deref(branch.test)
+    if branch.taken:
+        return isinstance(test, DeviceList | DeviceCount) or SOME in tags_of(test)
+    return f"not-{NONE_THERE}" in tags_of(test)
 
 
 def on_the_cpu(trace: Trace, call: Call) -> bool:
@@ -269,17 +282,17 @@ def on_the_cpu(trace: Trace, call: Call) -> bool:
     return False
 
 
-def swallowed(call: Call) -> bool:
-    """Whether a RuntimeError that the call raises is caught around it and does not end the run."""
+def swallowed(call: Call, errors: frozenset[str] = RUNTIME_ERRORS) -> bool:
+    """Whether an error that the call raises (a RuntimeError) is caught around it and does not end the run."""
     handlers = [handler for attempt in call.context.all(Try) for handler in attempt.handlers]
-    return any(not handler.raises and _catches(handler) for handler in handlers)
+    return any(not handler.raises and _catches(handler, errors) for handler in handlers)
 
 
-def _catches(handler: HandlerFacts) -> bool:
+def _catches(handler: HandlerFacts, errors: frozenset[str]) -> bool:
     types = [deref(caught) for caught in handler.types]
     names = {caught.name for caught in types if isinstance(caught, Library)}
     known = all(isinstance(caught, Library) for caught in types)
-    return handler.bare or not known or bool(names & RUNTIME_ERRORS)
+    return handler.bare or not known or bool(names & errors)
 
 
 def on_a_tpu(trace: Trace) -> bool:

@@ -22,8 +22,10 @@ signature("tf.config.set_visible_devices", "devices device_type")
 signature("tf.config.get_visible_devices", "device_type")
 signature("tf.device", "device_name")
 
-SEVERAL, ONE = "several-gpus", "one-gpu"  # what a test on the number of devices says where it holds
-_OTHERWISE = {SEVERAL: "not-several-gpus", ONE: "not-one-gpu"}
+# What a test on the number of devices says where it holds.
+SEVERAL, ONE, SOME, NONE_THERE = "several-gpus", "one-gpu", "some-gpus", "no-gpus"
+# A test of which exactly this is true where it does not hold (`len(gpus) > 1` says that there is one GPU at most).
+_OTHERWISE = {SEVERAL: "not-several-gpus", ONE: "not-one-gpu", NONE_THERE: "not-no-gpus"}
 
 
 @function(
@@ -97,9 +99,13 @@ def _said(name: str, number: int) -> list[str]:
     )
     none_left = (name == "gt" and number == 1) or (name == "ge" and number == 2)
     if several:
-        return [SEVERAL, _OTHERWISE[SEVERAL]] if none_left else [SEVERAL]
+        return [SEVERAL, SOME, _OTHERWISE[SEVERAL]] if none_left else [SEVERAL, SOME]
     if (name, number) in (("eq", 1), ("le", 1), ("lt", 2)):
         return [ONE] if name == "eq" else [ONE, _OTHERWISE[ONE]]
+    if (name, number) in (("gt", 0), ("ge", 1), ("ne", 0)):
+        return [SOME]
+    if (name, number) in (("eq", 0), ("lt", 1), ("le", 0)):
+        return [NONE_THERE, _OTHERWISE[NONE_THERE]]
     return []
 
 
