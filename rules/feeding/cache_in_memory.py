@@ -12,6 +12,7 @@ Without a file name every element stays in host memory from the first epoch on. 
 complete: it grows for as long as training runs, and no element is ever read back. After random augmentation the
 first epoch's random choices are kept, so every epoch trains on the same pictures. After `shuffle` the first
 epoch's order is kept. `cache().take(k)` never completes either: the elements are read anew every time.
+Whether `cache` stands before `batch` or after it makes no difference to memory: the same bytes are kept.
 
 Paths, labels, small known sets, a validation part of unknown size and caches that are shuffled afterwards
 are not reported.

@@ -9,7 +9,8 @@ when it is above a quarter of the host memory (an error above all of it).
 
 `shuffle(n)` keeps n elements in host memory and fills them before the first one comes out. What an element
 is depends on what stands before it: a path is a few bytes, the decoded picture some hundred thousand, and after
-`batch` an element is a whole batch. A buffer as long as the data set holds the data set.
+`batch` an element is a whole batch. A buffer as long as the data set holds the data set. It is host memory:
+`set_memory_growth` is about the GPU and changes nothing here.
 
 Three things cost nothing and are not reported: paths and labels; slices of an array that `from_tensor_slices`
 holds anyway, when the bytes of a slice are a multiple of 64 (other slices are copied); and elements that an

@@ -9,7 +9,8 @@ turning them into NumPy arrays or numbers first.
 
 Every kept tensor stays where it was computed, on the GPU, until the container goes: the predictions of a
 whole data set next to the model. A kept scalar is small (1.7 KB on the host against 40 bytes for a float) and
-does not hold the step's activations, so losses in a list are a note only. Callback `logs`, and what
+does not hold the step's activations, so losses in a list are a note only, and a running total
+(`total += loss`) is one scalar however long it runs. Callback `logs`, and what
 `train_on_batch`, `test_on_batch`, `predict` and `predict_on_batch` return, are numbers and NumPy arrays already.
 
 ## Example
