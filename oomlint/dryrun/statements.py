@@ -65,18 +65,21 @@ def assign(run: Run, target: cst.CSTNode, value: Value, origin: cst.CSTNode, aug
                     outer = outer.parent
                 scope = outer or scope
             run.state.set((scope, name), value)
-            run.trace.add(Assign(name, value, run.place(target), run.context, augmented=augmented))
+            made = Assign(name, value, run.place(target), run.context, augmented=augmented)
+            made.statement = run.statement
+            run.trace.add(made)
         case cst.Attribute(value=base, attr=attr):
             owner = run.evaluate(base)
             value = value.bound(attr.value, run.place(origin))
             objects.set_attribute(run, owner, attr.value, value)
             path = imports.dotted(target) or f"?.{attr.value}"
-            run.trace.add(
-                Assign(path, value, run.place(target), run.context, augmented=augmented, target=owner)
-            )
+            made = Assign(path, value, run.place(target), run.context, augmented=augmented, target=owner)
+            made.statement = run.statement
+            run.trace.add(made)
         case cst.Subscript(value=base, slice=elements):
             owner = run.evaluate(base)
-            index = run.evaluate_index(elements[0].slice) if len(elements) == 1 else Unknown()
+            keys = [run.evaluate_index(element.slice) for element in elements]
+            index = keys[0] if len(keys) == 1 else Sequence("tuple", items=keys)
             subscripts.set_item(run, owner, index, value, target)
         case cst.Tuple(elements=elements) | cst.List(elements=elements):
             unpack(run, list(elements), value, origin)

@@ -21,9 +21,13 @@ TENSORS = frozenset({"tensor", "variable", "keras"})
 
 LOADED = "loaded:"
 GROWN = "grown:"
+DENSE = "dense:"
+ONE_HOT = "one-hot:"
+VOCABULARY = "vocabulary"  # a number of words that the data decides, and what is made of it
 SPLIT = "split"  # one of the parts of a data set that is divided for training and testing
 PART = "part"  # some rows of an array: no longer the whole, however many they are
 DECODED = frozenset({"decoded"})  # a picture, sound or volume that was read from a file
+UNSCALED = "0..255"  # floats that were 8-bit colours and still have their values; arithmetic takes it off
 MAX_ITEMS = 2_000  # of a list that is looked at one by one
 
 
@@ -80,7 +84,7 @@ def loads_of(value: Value) -> set[int]:
 
 def without_loads(tags: frozenset[str]) -> frozenset[str]:
     """The tags of a small part of what was loaded."""
-    return frozenset(tag for tag in tags if not tag.startswith((LOADED, GROWN)) and tag != SPLIT)
+    return frozenset(tag for tag in tags if not tag.startswith((LOADED, GROWN, DENSE)) and tag != SPLIT)
 
 
 def grown(call: Call) -> frozenset[str]:
@@ -91,6 +95,26 @@ def grown(call: Call) -> frozenset[str]:
 def grown_by(value: Value) -> set[int]:
     """The indices of the events that made this value larger, round by round."""
     return {int(tag[len(GROWN) :]) for tag in tags_of(value) if tag.startswith(GROWN)}
+
+
+def dense(call: Call) -> frozenset[str]:
+    """The tag of an array that this call made of something sparse; rules find the call by it."""
+    return frozenset({f"{DENSE}{call.index}"})
+
+
+def dense_by(value: Value) -> set[int]:
+    """The indices of the events that made what this value holds dense."""
+    return {int(tag[len(DENSE) :]) for tag in tags_of(value) if tag.startswith(DENSE)}
+
+
+def one_hot(call: Call) -> frozenset[str]:
+    """The tag of an array that this call made with one column per class; rules find the call by it."""
+    return frozenset({f"{ONE_HOT}{call.index}"})
+
+
+def one_hot_by(value: Value) -> set[int]:
+    """The indices of the events that made one column per class of what this value holds."""
+    return {int(tag[len(ONE_HOT) :]) for tag in tags_of(value) if tag.startswith(ONE_HOT)}
 
 
 def figures(tags: frozenset[str]) -> frozenset[str]:

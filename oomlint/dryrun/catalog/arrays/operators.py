@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.catalog.arrays.making import (
     PART,
     TENSORS,
+    UNSCALED,
     NumpyFloat,
     NumpyInt,
     as_array,
     leading,
+    one_hot,
     step,
     without_loads,
 )
@@ -63,7 +65,7 @@ def operate(call: Call, run: Run) -> Value:
     # `(x - stats["mean"]) / stats["std"]` is x, computed with something small: the right side's file is not the data.
     small = right if isinstance(left, Array) else left
     large = left if isinstance(left, Array) else right
-    tags = tags_of(large) | without_loads(tags_of(small))
+    tags = (tags_of(large) | without_loads(tags_of(small))) - {UNSCALED}
     one, two = _shape(left), _shape(right)
     shape = matmul(one, two) if name == "matmul" else broadcast(one, two)
     dtype = _dtype(name, left, right, lead)
@@ -151,8 +153,15 @@ def subscript(value: Value, key: Value, call: Call, run: Run) -> Value:
         tags = without_loads(tags)
     if _restricts_rows(key):
         tags = tags | {PART}
+    if value.origin is not None and value.origin.text in ("np.eye", "np.identity") and _picks_rows(key):
+        tags = tags | one_hot(call)
     library = "numpy" if value.library == "h5py" else value.library
     return replace(value, library=library, shape=shape, tags=tags)
+
+
+def _picks_rows(key: Value) -> bool:
+    """Whether a subscript takes a row for each of many numbers: `np.eye(classes)[labels]`."""
+    return isinstance(key, Array | Unknown) or (isinstance(key, Sequence) and key.kind != "tuple")
 
 
 def _restricts_rows(key: Value) -> bool:

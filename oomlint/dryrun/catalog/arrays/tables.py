@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from oomlint.dryrun.catalog.arrays.making import as_array, loaded, step, tags_of_all, without_loads
+from oomlint.dryrun.catalog.arrays.making import as_array, dense, loaded, step, tags_of_all, without_loads
 from oomlint.dryrun.catalog.arrays.operators import FEW_ROWS, LIBRARY_ITEMS, LIBRARY_OPERATORS
 from oomlint.dryrun.catalog.python.builtin_functions import items_of
 from oomlint.dryrun.catalog.registry import attribute, function, item, method
@@ -49,7 +49,16 @@ def read_excel(call: Call, run: Run) -> Value:
     return table(call)
 
 
-@function("pandas.DataFrame", "pandas.Series", "pandas.get_dummies", parameters="data")
+@function("pandas.get_dummies", parameters="data prefix prefix_sep dummy_na columns sparse")
+def get_dummies(call: Call, run: Run) -> Value:
+    """One column per value that a column has."""
+    data = as_array(call.value("data"))
+    rows = dimension_at(data.shape, 0) if data is not None else None
+    tags = tags_of_all(call.value("data"))
+    return table(call, rows, tags if call.const("sparse", False) is True else tags | dense(call))
+
+
+@function("pandas.DataFrame", "pandas.Series", parameters="data")
 def frame(call: Call, run: Run) -> Value:
     """A table of other data."""
     data = call.value("data")

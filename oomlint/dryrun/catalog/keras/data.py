@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.catalog.arrays.encoders import ENCODERS, encoded
 from oomlint.dryrun.catalog.arrays.making import (
     LAZY,
     SPLIT,
@@ -13,6 +14,7 @@ from oomlint.dryrun.catalog.arrays.making import (
     as_array,
     figures,
     made,
+    one_hot,
     read_whole,
     step,
     tags_of_all,
@@ -118,7 +120,7 @@ def to_categorical(call: Call, run: Run) -> Value:
         library, dtype = "tensor", "float32"
     tags = labels.tags if labels is not None else frozenset()
     return Array(
-        library, None if shape is None else (*shape, width), dtype, step(call), figures(tags) | {"one-hot"}
+        library, None if shape is None else (*shape, width), dtype, step(call), figures(tags) | one_hot(call)
     )
 
 
@@ -223,6 +225,8 @@ _SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "N
 def transform(call: Call, run: Run) -> Value:
     """Scaled data has the shape it had; whatever else a transformer gives is not followed."""
     receiver, value = call.receiver, as_array(call.value("X"))
+    if isinstance(receiver, Opaque) and receiver.type.rpartition(".")[2] in ENCODERS:
+        return encoded(call, receiver)
     if not isinstance(receiver, Opaque) or value is None or not receiver.type.startswith("sklearn."):
         return Unknown()
     if receiver.type.rpartition(".")[2] not in _SCALERS:

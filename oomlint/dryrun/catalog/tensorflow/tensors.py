@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.catalog.arrays.making import UNSCALED
+from oomlint.dryrun.catalog.arrays.making import one_hot as one_hot_tag
 from oomlint.dryrun.catalog.registry import function, method
 from oomlint.dryrun.catalog.tensorflow.tensor_values import as_tensor, result, static, tensor
 from oomlint.dryrun.values.arrays import Array, Dim, Shape
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref, tags_of
-from oomlint.dryrun.values.dtypes import dtype_of
+from oomlint.dryrun.values.dtypes import dtype_of, is_float
 from oomlint.dryrun.values.shapes import (
     derived,
     number,
@@ -77,7 +79,14 @@ def cast(call: Call, run: Run) -> Value:
         if dtype is not None and "float" in dtype:
             return Const(float(value.value), value.trail, value.soft)
         return value if isinstance(value.value, int) and dtype is not None else Unknown()
-    return result(call, value, shaped(value), dtype)
+    made = result(call, value, shaped(value), dtype)
+    return still_colours(made, value) if "image" in made.tags else made
+
+
+def still_colours(made: Array, operand: Value | None) -> Array:
+    """Floats made of 8-bit colours without scaling them keep a tag that says so."""
+    eight_bit = typed(operand) == "uint8" or "tfds" in tags_of(operand or Unknown())
+    return replace(made, tags=made.tags | {UNSCALED}) if eight_bit and is_float(made.dtype) else made
 
 
 @function("tf.identity", "tf.stop_gradient", "tf.ensure_shape_", parameters="input name")
@@ -191,7 +200,8 @@ def one_hot(call: Call, run: Run) -> Value:
     axis = axis_of(call, -1)
     shape = None if axis is None else stack(shaped(indices), depth, axis)
     dtype = wanted(call, default=typed(call.value("on_value")) or "float32")
-    return result(call, indices, shape, dtype)
+    tags = frozenset() if indices is None else tags_of(indices)
+    return result(call, indices, shape, dtype, tags | one_hot_tag(call))
 
 
 # --- shapes as values ---------------------------------------------------------------------------------
