@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.catalog.arrays.making import UNSCALED
 from oomlint.dryrun.catalog.registry import function
 from oomlint.dryrun.catalog.tensorflow.tensor_values import result, tensor
-from oomlint.dryrun.catalog.tensorflow.tensors import shaped, typed, wanted
+from oomlint.dryrun.catalog.tensorflow.tensors import shaped, still_colours, typed, wanted
 from oomlint.dryrun.values.arrays import Dim, Shape
-from oomlint.dryrun.values.base import Const, Value, deref
+from oomlint.dryrun.values.base import Const, Value, deref, tags_of
 from oomlint.dryrun.values.dtypes import is_float
 from oomlint.dryrun.values.program import Library
 from oomlint.dryrun.values.shapes import derived, number, shape_of, transpose
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 IMAGE = frozenset({"image", "decoded"})
 RANDOM = IMAGE | {"random"}
+LEFT = "left-unscaled:"  # with the index of the `convert_image_dtype` that had nothing to do
 
 
 def spatial(old: Shape | None, height: Dim, width: Dim, channels: Dim | None = None) -> Shape | None:
@@ -88,7 +91,7 @@ def resized(call: Call, run: Run) -> Value:
     ):
         height = width = None
     shape = spatial(shaped(images), height, width)
-    return result(call, images, shape, _resized_dtype(call, images))
+    return still_colours(result(call, images, shape, _resized_dtype(call, images)), images)
 
 
 def _resized_dtype(call: Call, images: Value | None) -> str | None:
@@ -108,7 +111,7 @@ def resized_with_pad(call: Call, run: Run) -> Value:
     """float32 as `resize`, with bars."""
     image = call.value("image")
     shape = spatial(shaped(image), *_target(call))
-    return result(call, image, shape, _resized_dtype(call, image))
+    return still_colours(result(call, image, shape, _resized_dtype(call, image)), image)
 
 
 @function(
@@ -189,9 +192,12 @@ def recoloured(call: Call, run: Run) -> Value:
 
 @function("tf.image.convert_image_dtype", parameters="image dtype saturate name")
 def converted(call: Call, run: Run) -> Value:
-    """Another dtype, scaled to its range."""
-    image = call.value("image")
-    return result(call, image, shaped(image), wanted(call))
+    """Another dtype, scaled to its range; floats that are to be floats are left as they are."""
+    image, dtype = call.value("image"), wanted(call)
+    made = result(call, image, shaped(image), dtype)
+    if image is None or UNSCALED not in tags_of(image) or not is_float(dtype):
+        return made
+    return replace(made, tags=made.tags | {UNSCALED, f"{LEFT}{call.index}"})
 
 
 @function("tf.image.per_image_standardization", parameters="image")

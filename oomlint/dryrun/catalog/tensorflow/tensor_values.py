@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.arrays.making import LAZY, NumpyFloat, NumpyInt, as_array
+from oomlint.dryrun.catalog.arrays.making import LAZY, UNSCALED, NumpyFloat, NumpyInt, as_array
 from oomlint.dryrun.values.arrays import Array, Shape
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Step, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.data import Dataset
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # TensorFlow gives Python's numbers 32 bits; NumPy gives them 64.
 _PYTHON = {"int64": "int32", "float64": "float32"}
 _TYPES = {"int": "int32", "float": "float32", "bool": "bool", "str": "string", "bytes": "string"}
+
+# Their results are no longer the colours that came in.
+_RECKONS = ("tf.math.", "tf.nn.", "tf.linalg.", "tf.reduce_", "tf.image.per_image_", "tf.image.convert_")
 
 
 def tensor(call: Call, shape: Shape | None, dtype: str | None, tags: frozenset[str] = frozenset()) -> Array:
@@ -38,6 +41,8 @@ def result(
     """
     known = as_tensor(operand)
     tags = tags_of(operand) if tags is None and operand is not None else tags or frozenset()
+    if UNSCALED in tags and call.name.startswith(_RECKONS):
+        tags -= {UNSCALED}
     if known is None:
         return tensor(call, shape, dtype, tags)
     same = known.shape is not None and shape is not None

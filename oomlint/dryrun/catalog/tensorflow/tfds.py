@@ -90,7 +90,7 @@ def _split(call: Call, known: Known | None, split: Value) -> Value:
         elif supervised is False:
             element = Mapping({"image": image, "label": label}, complete=False)
     elif supervised is True:
-        element = Sequence("tuple", items=[Unknown(), Unknown()])
+        element = Sequence("tuple", items=[Unknown(tags=frozenset({"tfds"})), Unknown()])
     if call.argument("batch_size") is not None:
         element, count = None, None
     name = call.const("name")
