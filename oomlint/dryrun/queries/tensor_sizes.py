@@ -60,6 +60,12 @@ def itemsize_of(layer: Layer) -> int:
     return ITEMSIZE.get(str(policy.value).removeprefix("mixed_"), 4)
 
 
+def policy_itemsize(layer: Layer) -> int:
+    """Bytes per weight: float32 under a mixed policy too."""
+    policy = layer.attributes.get("_policy")
+    return ITEMSIZE.get(str(policy.value), 4) if isinstance(policy, Const) else 4
+
+
 def source_of(node: Value | None) -> tuple[Shape, Place] | None:
     """The symbolic input that a chain of layers begins with, where the text makes one."""
     for _ in range(4096):

@@ -47,8 +47,16 @@ class Trained:
 def trained_models(trace: Trace) -> list[Trained]:
     """Every model that is compiled for training, or whose gradients are taken, once for each way it is trained."""
     if trace not in _FOUND:
-        _FOUND[trace] = [*_compiled(trace), *_taped(trace)]
+        found = [*_compiled(trace), *_taped(trace)]
+        _FOUND[trace] = [trained for trained in found if not _elsewhere(trained)]
     return _FOUND[trace]
+
+
+def _elsewhere(trained: Trained) -> bool:
+    """Whether a model is on TPUs, or its variables are spread over parameter servers."""
+    calls = () if trained.compiled is None else (trained.compiled,)
+    strategy = replicas.of_model(trained.model, *calls)
+    return strategy is not None and ("TPU" in strategy.type or "ParameterServer" in strategy.type)
 
 
 _FOUND: WeakKeyDictionary[Trace, list[Trained]] = WeakKeyDictionary()
