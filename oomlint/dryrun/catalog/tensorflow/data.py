@@ -118,9 +118,13 @@ def csv_rows(call: Call, run: Run) -> Value:
 
 
 @function("tf.data.experimental.make_csv_dataset", parameters="file_pattern batch_size")
-def csv_batches(call: Call, run: Run) -> Value:
+@function(
+    "tf.data.experimental.make_batched_features_dataset", parameters="file_pattern batch_size features reader"
+)
+def read_batches(call: Call, run: Run) -> Value:
     """Batches of columns; repeats without end unless `num_epochs` is given."""
-    return source(call, None, None, call.argument("num_epochs") is None)
+    made = source(call, None, None, call.argument("num_epochs") is None)
+    return replace(made, tags=frozenset({"batched"}))
 
 
 @function(

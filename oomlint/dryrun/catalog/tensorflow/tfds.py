@@ -95,7 +95,10 @@ def _split(call: Call, known: Known | None, split: Value) -> Value:
         element, count = None, None
     name = call.const("name")
     small = isinstance(name, str) and name.startswith(_SMALL)
-    return Dataset(element=element, count=count, stages=(call,), tags=frozenset({"small"} if small else ()))
+    size = call.const("batch_size")
+    batched = isinstance(size, int) and size > 0  # -1: the whole set as one tensor
+    tags = [tag for tag, holds in (("small", small), ("batched", batched)) if holds]
+    return Dataset(element=element, count=count, stages=(call,), tags=frozenset(tags))
 
 
 def _count(splits: dict[str, int], text: object, step: Step) -> Const | None:
