@@ -9,6 +9,7 @@ from oomlint.dryrun.catalog.keras.apply import POLICY
 from oomlint.dryrun.catalog.keras.forward import build_on
 from oomlint.dryrun.catalog.keras.graph import as_symbolic, inner_layers, owned, tensors
 from oomlint.dryrun.catalog.registry import attribute, facet, function, method, prefix, signature
+from oomlint.dryrun.catalog.tensorflow.data_stages import bound, reckon
 from oomlint.dryrun.catalog.tensorflow.function import traced
 from oomlint.dryrun.trace import Role
 from oomlint.dryrun.values.arrays import Array
@@ -306,11 +307,26 @@ def predict(call: Call, run: Run) -> Value:
     data = data_of(call, run)
     if data is not None:
         prepare(run, model, data, call)
-    rows = None
-    first = next(iter(tensors(data)), None) if isinstance(data, Array | Sequence) else None
-    if isinstance(first, Array) and first.shape:
-        rows = first.shape[0]
+    rows = None if data is None else samples_of(call, data)
+    if isinstance(model.instance, Instance):
+        own = run.attribute(model.instance, "predict_step", call.place)
+        if isinstance(own, Method) and own.function is not None:
+            return Array("numpy", origin=Step(call.name, call.place))  # it may give anything
     return outputs_as_arrays(model.outputs, model, rows, call)
+
+
+def samples_of(call: Call, data: Value) -> Const | None:
+    """How many rows a prediction has: the array's, or batches times the rows of one."""
+    if isinstance(data, Dataset) or (isinstance(data, Sequence) and data.kind == "generator"):
+        element = data.element if data.element is not None else Unknown()
+        batch = next(iter(tensors(inputs_in(Dataset(element)))), None)
+        size = batch.shape[0] if isinstance(batch, Array) and batch.shape else None
+        steps = bound(call.value("steps"))
+        counts = [count for count in (data.count, steps) if count is not None]
+        fewest = min(counts, key=lambda count: int(count.value)) if counts else None
+        return reckon(lambda batches, rows: batches * rows, fewest, size)
+    first = next(iter(tensors(data)), None) if isinstance(data, Array | Sequence) else None
+    return first.shape[0] if isinstance(first, Array) and first.shape else None
 
 
 def outputs_as_arrays(outputs: Value | None, model: Model, rows: Const | None, call: Call) -> Value:
