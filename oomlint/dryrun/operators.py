@@ -96,6 +96,8 @@ def binary(
         kinds = {_type(left), _type(right)}
         if kinds == {"int"} and name != "truediv":
             kind = "int"
+        elif kinds <= {"int", "float"}:
+            kind = "float"
     result = Unknown(type=kind, tags=tags_of(left) | tags_of(right))
     operands = (
         Argument(left, run.place(node), path=paths[0]),
@@ -151,8 +153,8 @@ def compare(name: str, left: Value, right: Value) -> Value:
         if isinstance(left, Const):
             return Const((left.value is None) == (name == "is_"), left.trail, left.soft)
         if not isinstance(left, Unknown):
-            # The value may stand for a join with None (see `join`), so this decides no branch.
-            return Const(name == "is_not", (), True)
+            # A value that stands for a join with None (see `join`) decides no branch.
+            return Const(name == "is_not", (), getattr(left, "perhaps", False))
         return Unknown(type="bool", tags=tags)
     if isinstance(left, Const) and isinstance(right, Const):
         try:
@@ -169,7 +171,13 @@ def contains(left: Value, right: Value) -> Value:
     if isinstance(left, Const):
         if isinstance(right, Const) and isinstance(right.value, str) and isinstance(left.value, str):
             return Const(left.value in right.value, (), left.soft or right.soft)
-        if isinstance(right, Sequence) and right.items is not None and right.kind != "list":
+        if isinstance(right, Mapping) and right.complete:
+            try:
+                inside = left.value in right.entries
+            except TypeError:
+                return Unknown(type="bool")
+            return Const(inside, (), left.soft or getattr(right, "perhaps", False))
+        if isinstance(right, Sequence) and right.items is not None:
             items = [deref(item) for item in right.items]
             if all(isinstance(item, Const) for item in items):
                 return Const(any(left == item for item in items), (), left.soft)

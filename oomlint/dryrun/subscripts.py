@@ -54,8 +54,10 @@ def get_item(run: Run, value: Value, index: Value, node: cst.CSTNode) -> Value:
         case Const(value=str() as text):
             return _text_item(text, index)
         case Unknown():
+            if isinstance(index, Slice | Sequence):  # two parts are one thing only if both are cut alike
+                return Unknown(tags=value.tags, taken=index)
             key = f"[{index.value!r}]" if isinstance(index, Const) else "[]"
-            return value.attributes.setdefault(key, Unknown(tags=value.tags))
+            return value.attributes.setdefault(key, Unknown(tags=value.tags, taken=index))
         case Instance():
             method = objects.class_attribute(run, value, "__getitem__")
             if method is not None:
@@ -134,6 +136,8 @@ def set_item(run: Run, owner: Value, index: Value, value: Value, node: cst.CSTNo
         case Mapping():
             if isinstance(index, Const) and not index.soft:
                 try:
+                    if index.value not in owner.entries and not happens_once(run, owner):
+                        owner.perhaps = True  # a branch may leave it out: `in` decides nothing
                     owner.entries[index.value] = value
                 except TypeError:
                     owner.complete = False
@@ -222,14 +226,24 @@ def append(run: Run, target: Sequence, item: Value, times: Const | None = Const(
     target.items, target.element, target.count = None, element, count
 
 
-def _rounds_since(run: Run, target: Sequence) -> list[Const | None] | None:
+def happens_once(run: Run, target: Sequence | Mapping) -> bool:
+    """Whether what is done here to a container is done exactly once: under no branch and in no loop it outlives."""
+    return _rounds_since(run, target) == []
+
+
+def _rounds_since(run: Run, target: Sequence | Mapping) -> list[Const | None] | None:
     """Trip counts of the loops entered since a list was made; None when a branch may skip the append."""
-    made = target.context
-    depth = made.depth if made is not None else 0
+    made: Context | None = target.context
+    around: set[int] = (
+        set()
+    )  # a list made in a call (`self.memory = []`) is older than a loop as deep as that
+    while made is not None:
+        around.add(id(made))
+        made = made.parent
     trips: list[Const | None] = []
     context: Context | None = run.context
     conditional = False
-    while context is not None and context.depth > depth:
+    while context is not None and context.depth > 0 and id(context) not in around:
         if isinstance(context.frame, Loop) and not context.frame.unrolled:
             trips.append(context.frame.trip)
         elif isinstance(context.frame, Branch):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import libcst as cst
 
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
-from oomlint.dryrun.values.program import Function
+from oomlint.dryrun.values.program import Function, Method
 
 if TYPE_CHECKING:
     from oomlint.syntax.place import Place
@@ -255,6 +255,7 @@ class Assign:
     index: int = 0
     augmented: str = ""  # the operator of an augmented assignment
     target: Value | None = None  # the object whose attribute is written
+    statement: Place | None = None  # the statement that binds it (the loop, for its own targets)
 
 
 @dataclass(slots=True, eq=False)
@@ -268,6 +269,15 @@ class Iterate:
 
 
 Event = Call | Assign | Iterate
+
+
+def _within(value: Value) -> list[Value]:
+    match value:
+        case Sequence(items=list(items)):
+            return [deref(item) for item in items]
+        case Mapping(entries=entries):
+            return [deref(item) for item in entries.values()]
+    return [value]
 
 
 class Trace:
@@ -354,6 +364,15 @@ class Trace:
     def all_calls(self) -> Iterator[Call]:
         """Every call, in order."""
         return (event for event in self.events if isinstance(event, Call))
+
+    def functions_given(self) -> Iterator[Function]:
+        """The functions of the program that are arguments of a call, alone or in a list, tuple or dictionary."""
+        for call in self.all_calls():
+            for argument in call.arguments:
+                for value in _within(deref(argument.value)):
+                    inner = value.function if isinstance(value, Method) else value
+                    if isinstance(inner, Function):
+                        yield inner
 
     def assigns(self) -> Iterator[Assign]:
         """Every binding, in order."""

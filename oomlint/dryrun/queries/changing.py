@@ -1,0 +1,310 @@
+"""Which expressions have another value in every round of a loop, and where that value changes.
+
+The dry run takes a loop once, so one value stands for all its rounds. Whether the value changes is read from
+what binds the names in the expression: the loop itself, a running count, a call that gives something new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun.imports import dotted
+from oomlint.dryrun.trace import Assign, Body, Call, Context, Loop
+from oomlint.syntax.uses import names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from oomlint.dryrun.trace import Trace
+    from oomlint.syntax.place import Place
+
+# Calls without arguments, or with the same ones, that give something new each time.
+_FRESH = ("random.", "numpy.random.", "time.", "uuid.", "secrets.")
+_NOT_FRESH = ("random.seed", "random.choice", "random.shuffle", "numpy.random.seed", "numpy.random.choice")
+_TWO_VALUES = frozenset(("bool", "isinstance", "callable", "hasattr", "any", "all"))
+GROWING = ("builtins.list.append", "builtins.list.extend", "builtins.list.insert", "builtins.list.add")
+FEW = 4  # values that may be told apart without being a leak: TensorFlow starts to warn with the fifth trace
+SMALL_RANGE = 16
+MAX_DEPTH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An expression changes in every round of `loop`, because of what stands at `place`."""
+
+    loop: Loop
+    place: Place
+    goes_on: bool = False  # a running count: the next run of the loop does not begin anew
+
+    @property
+    def values(self) -> int | None:
+        """How many values it takes at most, if known."""
+        trip = self.loop.trip
+        return None if trip is None or self.goes_on or not isinstance(trip.value, int) else trip.value
+
+
+class Changes:
+    """The bindings of a trace, by name, for questions about expressions."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._assigns: dict[str, list[Assign]] = {}
+        for assign in trace.assigns():
+            self._assigns.setdefault(assign.path, []).append(assign)
+        self._calls: dict[int, Call] = {}
+        self._grown: dict[str, list[Call]] = {}
+        for call in trace.all_calls():
+            if call.name == "tf.function.call":
+                continue
+            self._calls.setdefault(id(call.node), call)
+            if call.name in GROWING and call.path is not None:
+                self._grown.setdefault(call.path, []).append(call)
+
+    def call_at(self, node: cst.CSTNode) -> Call | None:
+        """The library call that an expression is, if it is one."""
+        return self._calls.get(id(node))
+
+    def of(self, node: cst.CSTNode, context: Context, depth: int = 0) -> Change | None:
+        """How the expression changes in the rounds of the loops around it; None if it does not, or only a little."""
+        if depth > MAX_DEPTH:
+            return None
+        match node:
+            case cst.Attribute(attr=cst.Name(value="iterations")):
+                loop = context.innermost(Loop)  # an optimizer counts its updates
+                return None if loop is None else Change(loop, loop.place, True)
+            case cst.Name() | cst.Attribute() if path := dotted(node):
+                found = self._name(path, context, depth)
+                if found is None and isinstance(node, cst.Attribute) and path not in self._assigns:
+                    found = self.of(node.value, context, depth + 1)
+                return found
+            case cst.Attribute(value=inner):
+                return self.of(inner, context, depth + 1)
+            case cst.BinaryOperation(left=left, operator=operator, right=right):
+                if isinstance(operator, cst.Modulo) and not isinstance(left, cst.SimpleString):
+                    large = isinstance(right, cst.Integer) and int(right.value, 0) > SMALL_RANGE
+                    return self.of(left, context, depth + 1) if large else None
+                return self._any((left, right), context, depth)
+            case cst.UnaryOperation(operator=cst.Not()) | cst.Comparison():
+                return None
+            case cst.UnaryOperation(expression=inner):
+                return self.of(inner, context, depth + 1)
+            case cst.BooleanOperation(left=left, right=right):
+                return self._any((left, right), context, depth)
+            case cst.IfExp(body=one, orelse=other):
+                return self._any((one, other), context, depth)
+            case cst.Call():
+                return self._call(node, context, depth)
+            case cst.Subscript(value=value, slice=elements):
+                parts: list[cst.CSTNode] = [value]
+                for element in elements:
+                    if isinstance(element.slice, cst.Index):
+                        parts.append(element.slice.value)
+                return self._any(parts, context, depth)
+            case cst.FormattedString(parts=pieces):
+                inside = [
+                    piece.expression for piece in pieces if isinstance(piece, cst.FormattedStringExpression)
+                ]
+                return self._any(inside, context, depth)
+            case cst.Tuple(elements=elements) | cst.List(elements=elements) | cst.Set(elements=elements):
+                return self._any([element.value for element in elements], context, depth)
+            case cst.Dict(elements=entries):
+                return self._any([entry.value for entry in entries], context, depth)
+        return None
+
+    def _any(self, nodes: Iterable[cst.CSTNode], context: Context, depth: int) -> Change | None:
+        found = (self.of(node, context, depth + 1) for node in nodes)
+        return next((change for change in found if change is not None), None)
+
+    def _call(self, node: cst.Call, context: Context, depth: int) -> Change | None:
+        path = dotted(node.func)
+        if path in _TWO_VALUES:
+            return None
+        known = self.call_at(node)
+        name = known.name if known is not None else path
+        loop = context.innermost(Loop)
+        arguments = [argument.value for argument in node.args]
+        if name.startswith(_FRESH) and not name.startswith(_NOT_FRESH) and known is not None:
+            few = _small_range(arguments) if name.endswith("randint") else False
+            return Change(loop, known.place) if loop is not None and not few else None
+        if name.startswith(_NOT_FRESH):
+            return None
+        if path == "next" and loop is not None and known is None:
+            return Change(loop, loop.place, True)
+        receiver = [node.func.value] if isinstance(node.func, cst.Attribute) else []
+        if path == "len" and arguments and (argument := dotted(arguments[0])):
+            grown = self.grown(argument, context)
+            if grown is not None:
+                return grown
+        return self._any([*arguments, *receiver], context, depth)
+
+    def grown(self, path: str, context: Context) -> Change | None:
+        """Whether a list gets longer in the rounds of a loop around."""
+        for call in self._grown.get(path, ()):
+            loop = _shared(call.context, context, None)
+            made = getattr(call.receiver, "context", None)
+            if loop is not None and not (isinstance(made, Context) and loop in made.loops()):
+                return Change(loop, call.place, _goes_on(loop, context, None))
+        return None
+
+    def _name(self, path: str, context: Context, depth: int) -> Change | None:
+        body = context.innermost(Body)
+        local = "." not in path
+        here = [
+            assign
+            for assign in self._assigns.get(path, ())
+            if not local or assign.context.innermost(Body) is body
+        ]
+        if local and not here and body is not None:
+            outside = _before(context, body)
+            argument = _argument_for(path, body, self)
+            if argument is not None:
+                return self.of(argument, outside, depth + 1)
+            if path in _parameters(body):
+                return None
+            here = [
+                assign for assign in self._assigns.get(path, ()) if assign.context.innermost(Body) is None
+            ]
+            body = None
+        for assign in here:
+            found = self._binding(assign, path, context, body if local else None, depth)
+            if found is not None:
+                return found
+        return None
+
+    def _binding(
+        self, assign: Assign, path: str, context: Context, body: Body | None, depth: int
+    ) -> Change | None:
+        """Whether one binding of a name makes it change."""
+        around = context.loops()
+        own = _loop_of_target(assign)
+        if own is not None:
+            few = own.trip is not None and isinstance(own.trip.value, int) and own.trip.value <= FEW
+            return Change(own, assign.place) if own in around and not few else None
+        shared = _shared(assign.context, context, body)
+        if assign.augmented == "del":
+            return None
+        if assign.augmented:
+            return None if shared is None else Change(shared, assign.place, _goes_on(shared, context, body))
+        value = value_of(assign)
+        if value is None:
+            return None
+        if shared is not None and path in names_in(value):
+            return Change(shared, assign.place, _goes_on(shared, context, body))
+        found = self.of(value, assign.context, depth + 1)
+        return found if found is not None and found.loop in around else None
+
+    def bound(self, path: str, context: Context) -> tuple[cst.CSTNode, Context] | None:
+        """The expression that a name stands for, where one statement of the same function binds it."""
+        body = context.innermost(Body)
+        here = [assign for assign in self._assigns.get(path, ()) if assign.context.innermost(Body) is body]
+        if not here and body is not None and "." not in path:
+            argument = _argument_for(path, body, self)
+            if argument is not None:
+                return argument, _before(context, body)
+        values = {id(value): (value, assign) for assign in here if (value := value_of(assign)) is not None}
+        if len(values) != 1:
+            return None
+        value, assign = next(iter(values.values()))
+        return value, assign.context
+
+
+def value_of(assign: Assign) -> cst.BaseExpression | None:
+    """What an assignment binds the name to, or, where it unpacks, takes apart."""
+    statement = assign.statement.node if assign.statement is not None else None
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return None
+    for small in statement.body:
+        if isinstance(small, cst.Assign):
+            targets = [target.target for target in small.targets]
+        elif isinstance(small, cst.AnnAssign) and small.value is not None:
+            targets = [small.target]
+        else:
+            continue
+        for target in targets:
+            parts = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else []
+            if target is assign.place.node:
+                return small.value
+            if any(part is assign.place.node for part in parts):
+                values = small.value
+                if isinstance(values, cst.Tuple) and len(values.elements) == len(parts):
+                    at = next(index for index, part in enumerate(parts) if part is assign.place.node)
+                    return values.elements[at].value
+                return values
+    return None
+
+
+def _loop_of_target(assign: Assign) -> Loop | None:
+    """The loop whose own target a binding is."""
+    frame = assign.context.frame
+    if not isinstance(frame, Loop):
+        return None
+    if frame.kind == "comprehension":
+        return frame
+    statement = assign.statement.node if assign.statement is not None else None
+    return frame if statement is frame.place.node else None
+
+
+def _shared(one: Context, other: Context, body: Body | None) -> Loop | None:
+    """The innermost loop around both; within a function's body where the name lives no longer than that."""
+    others = other.loops()
+    for frame in one.frames():
+        if frame is body and body is not None:
+            return None
+        if isinstance(frame, Loop) and frame in others:
+            return frame
+    return None
+
+
+def _goes_on(loop: Loop, context: Context, body: Body | None) -> bool:
+    """Whether the loop itself is run again and again while what it counts lives."""
+    loops = context.loops()
+    if body is not None:
+        inner = [frame for frame in context.since(body) if isinstance(frame, Loop)]
+        loops = [one for one in loops if one in inner]
+    return loop is not loops[-1] if loops else False
+
+
+def _before(context: Context, body: Body) -> Context:
+    """The context in which a function was called."""
+    current: Context | None = context
+    while current is not None and current.frame is not body:
+        current = current.parent
+    return current.parent if current is not None and current.parent is not None else Context()
+
+
+def _parameters(body: Body) -> list[str]:
+    parameters = body.function.node.params
+    named = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
+    return [parameter.name.value for parameter in named]
+
+
+def _argument_for(path: str, body: Body, changes: Changes) -> cst.BaseExpression | None:
+    """What the call of a function gives for one of its parameters."""
+    if not body.called or body.site is None or not isinstance(body.site.node, cst.Call):
+        return None
+    call = body.site.node
+    if changes.call_at(call) is not None or dotted(call.func) in ("map", "filter", "sorted"):
+        return None  # a library calls it, with arguments of its own
+    names = _parameters(body)
+    for argument in call.args:
+        if argument.keyword is not None and argument.keyword.value == path:
+            return argument.value
+    if path not in names:
+        return None
+    function = body.function
+    bound = function.owner is not None and "staticmethod" not in function.flags
+    position = names.index(path) - bound
+    plain = [argument for argument in call.args if argument.keyword is None]
+    if any(argument.star for argument in plain[: position + 1]) or not 0 <= position < len(plain):
+        return None
+    return plain[position].value
+
+
+def _small_range(arguments: list[cst.BaseExpression]) -> bool:
+    """`randint(0, 8)`: few values."""
+    bounds = [int(node.value, 0) for node in arguments if isinstance(node, cst.Integer)]
+    return (
+        len(bounds) == len(arguments) and bool(bounds) and max(bounds) - min([0, *bounds[:-1]]) <= SMALL_RANGE
+    )

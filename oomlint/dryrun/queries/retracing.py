@@ -1,0 +1,428 @@
+"""Calls of a `tf.function` in a loop with an argument that no graph traced before fits.
+
+What counts as another argument was measured (tests/claims/test_tracing.py): Python numbers and strings by value,
+functions and objects by identity, lists by length, tensors by dtype and shape, NumPy scalars not at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun.catalog.arrays.making import NumpyFloat, NumpyInt
+from oomlint.dryrun.imports import dotted
+from oomlint.dryrun.queries.changing import Change, Changes
+from oomlint.dryrun.trace import Body, Branch, Context, Loop
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.program import Function, Instance, Method, Partial
+from oomlint.syntax.children import code_children
+from oomlint.syntax.uses import Use, uses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oomlint.dryrun.trace import Argument, Call, Trace
+    from oomlint.syntax.place import Place
+
+NUMBERS = ("int", "float")
+_FILLED = (
+    "zeros",
+    "ones",
+    "fill",
+    "full",
+    "empty",
+    "normal",
+    "uniform",
+    "rand",
+    "randn",
+    "random",
+    "standard_normal",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Retraced:
+    """One argument that changes. `kind` is number, string, callable, object, list or shape."""
+
+    name: str
+    place: Place
+    kind: str
+    what: str
+    change: Change
+    traced: Place | None
+    convertible: bool = False
+
+
+def runs_eagerly(trace: Trace) -> bool:
+    """Whether the script turns graph functions off."""
+    return any(
+        deref(argument.value) == Const(True)
+        for call in trace.calls(
+            "tf.config.run_functions_eagerly", "tf.config.experimental_run_functions_eagerly"
+        )
+        for argument in call.arguments[:1]
+    )
+
+
+def retraced(trace: Trace) -> Iterator[Retraced]:
+    """Each argument once."""
+    calls = [call for call in trace.calls("tf.function.call") if _counts(call)]
+    if not calls or runs_eagerly(trace):
+        return
+    changes = Changes(trace)
+    seen: set[int] = set()
+    for call in calls:
+        own = {id(argument) for argument in call.node.args} if isinstance(call.node, cst.Call) else set()
+        for argument in call.arguments:
+            if argument.arg is None or id(argument.arg) not in own or id(argument.place.node) in seen:
+                continue
+            found = _argument(call, argument, changes)
+            if found is not None:
+                seen.add(id(argument.place.node))
+                yield found
+        found = _receiver(call, changes)
+        if found is not None and id(found.place.node) not in seen:
+            seen.add(id(found.place.node))
+            yield found
+
+
+def _counts(call: Call) -> bool:
+    """A call in a loop, from eager code, of a function without a signature, and not just in one of the rounds."""
+    function = call.receiver
+    if not isinstance(function, Function) or not call.context.loops() or call.context.role("tf.function"):
+        return False
+    made = function.traced
+    if made is not None and made.argument("input_signature") is not None:
+        return deref(made.value("input_signature") or Unknown()) == Const(None)
+    return not _in_one_round(call.context)
+
+
+def _in_one_round(context: Context) -> bool:
+    for frame in context.frames():
+        if isinstance(frame, Loop):
+            return False
+        if isinstance(frame, Branch) and frame.taken:
+            match frame.test_node:
+                case cst.Comparison(
+                    left=cst.Name() | cst.Attribute(),
+                    comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer())],
+                ):
+                    return True
+                case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is())]):
+                    return True
+    return False
+
+
+def _argument(call: Call, argument: Argument, changes: Changes) -> Retraced | None:
+    node, value = argument.place.node, deref(argument.value)
+    found = (
+        _shape(call, argument, value, changes)
+        if isinstance(value, Array)
+        else _python(node, value, call.context, changes)
+    )
+    if found is None:
+        return None
+    kind, what, change = found
+    function = call.receiver
+    assert isinstance(function, Function)
+    return Retraced(
+        name=_name(call, function),
+        place=argument.place,
+        kind=kind,
+        what=what,
+        change=change,
+        traced=None if function.traced is None else function.traced.place,
+        convertible=kind == "number" and _is_plain(value) and _may_be_tensor(function, call, argument, value),
+    )
+
+
+def _name(call: Call, function: Function) -> str:
+    path = dotted(call.node.func) if isinstance(call.node, cst.Call) else ""
+    return path or function.name
+
+
+def _receiver(call: Call, changes: Changes) -> Retraced | None:
+    """A method of an object that is made anew: `Agent().step(x)`."""
+    function, node = call.receiver, call.node
+    if not isinstance(function, Function) or function.owner is None or not call.arguments:
+        return None
+    instance = deref(call.arguments[0].value)
+    if (
+        not isinstance(instance, Instance)
+        or not isinstance(node, cst.Call)
+        or call.arguments[0].arg is not None
+    ):
+        return None
+    loop = _made_in_loop(instance, call.context)
+    if loop is None or instance.facet is not None:
+        return None
+    change = Change(loop, instance.place or call.place)
+    if _few(change):
+        return None
+    what = "every new object that it is a method of"
+    traced = None if function.traced is None else function.traced.place
+    return Retraced(_name(call, function), call.place, "object", what, change, traced)
+
+
+# --- Python values ------------------------------------------------------------------------------------
+
+
+Found = tuple[str, str, Change]
+
+
+def _python(node: cst.CSTNode, value: Value, context: Context, changes: Changes) -> Found | None:
+    """What changes about a Python value, or about a part of a list, tuple or dict."""
+    value = deref(value)
+    match value:
+        case Sequence() | Mapping():
+            return _structure(node, value, context, changes)
+        case Function() | Method() | Partial() | Instance():
+            return _identity(node, value, context, changes)
+    kind = python_type(value)
+    if kind is None or _is_tensor(node, context, changes):
+        return None
+    change = changes.of(node, context)
+    if change is None or _few(change):
+        return None
+    what = {"int": "every new Python number", "float": "every new Python number", "str": "every new string"}[
+        kind
+    ]
+    return ("string" if kind == "str" else "number"), what, change
+
+
+def python_type(value: Value) -> str | None:
+    """int, float or str, if the value is certainly one of Python's own."""
+    value = deref(value)
+    if isinstance(value, Const):
+        if isinstance(value.value, bool | NumpyInt | NumpyFloat):
+            return None
+        return type(value.value).__name__ if isinstance(value.value, int | float | str) else None
+    return value.type if isinstance(value, Unknown) and value.type in (*NUMBERS, "str") else None
+
+
+def _is_plain(value: Value) -> bool:
+    return python_type(value) in NUMBERS
+
+
+def _few(change: Change) -> bool:
+    return change.values is not None and change.values <= 4
+
+
+_PYTHON_CALLS = frozenset(("float", "int", "len", "str", "round", "repr", "format"))
+
+
+def _is_tensor(node: cst.CSTNode, context: Context, changes: Changes, depth: int = 0) -> bool:
+    """Whether an expression is computed by a library's call, whose numbers are tensors or NumPy's own."""
+    if depth > 8:
+        return False
+    match node:
+        case cst.Name() | cst.Attribute() if path := dotted(node):
+            bound = changes.bound(path, context)
+            return bound is not None and _is_tensor(*bound, changes, depth + 1)
+        case cst.BinaryOperation(left=left, right=right):
+            return any(_is_tensor(side, context, changes, depth + 1) for side in (left, right))
+        case cst.UnaryOperation(expression=inner):
+            return _is_tensor(inner, context, changes, depth + 1)
+        case cst.Subscript(value=inner):
+            return _is_tensor(inner, context, changes, depth + 1)
+        case cst.IfExp(body=one, orelse=other):
+            return any(_is_tensor(side, context, changes, depth + 1) for side in (one, other))
+        case cst.Call(func=func, args=arguments):
+            path = dotted(func)
+            if path in _PYTHON_CALLS:
+                return False
+            known = changes.call_at(node)
+            name = known.name if known is not None else ""
+            if name.startswith(("numpy.random.", "array.item")):
+                return False
+            if name.startswith(("tf.", "numpy.", "keras.", "array.")):
+                return True
+            if path in ("min", "max", "abs", "sum"):
+                return any(_is_tensor(argument.value, context, changes, depth + 1) for argument in arguments)
+    return False
+
+
+def _structure(node: cst.CSTNode, value: Value, context: Context, changes: Changes) -> Found | None:
+    """A list that grows, or one with a number in it that changes."""
+    path = dotted(node)
+    if isinstance(value, Sequence) and value.kind == "list" and path:
+        grown = changes.grown(path, context)
+        if grown is not None and value.items is None and not _few(grown):
+            return "list", "every new length of this list", grown
+    inner = node
+    if path and (bound := changes.bound(path, context)) is not None:
+        inner, context = bound
+    match inner:
+        case cst.Tuple(elements=elements) | cst.List(elements=elements):
+            parts = [element.value for element in elements]
+            values = value.items if isinstance(value, Sequence) else None
+        case cst.Dict(elements=entries):
+            parts = [entry.value for entry in entries]
+            values = list(value.entries.values()) if isinstance(value, Mapping) else None
+        case _:
+            return None
+    if values is None or len(values) != len(parts):
+        return None
+    found = (_python(part, item, context, changes) for part, item in zip(parts, values, strict=True))
+    return next((one for one in found if one is not None), None)
+
+
+# --- functions and objects ----------------------------------------------------------------------------
+
+
+def _identity(node: cst.CSTNode, value: Value, context: Context, changes: Changes) -> Found | None:
+    """A function or object that is another one in every round."""
+    where = context
+    path = dotted(node)
+    named = path and changes.bound(path, context)
+    if named:
+        node, where = named
+    loop = _innermost_shared(where, context)
+    if isinstance(value, Instance):
+        loop = _made_in_loop(value, context)
+        if loop is None or value.facet is not None or value.cls.flags & {"namedtuple", "dataclass"}:
+            return None
+        return _found("object", "every new object", Change(loop, value.place or loop.place))
+    if isinstance(value, Function):
+        around = _made_around(value.node, context)
+        if around is None:
+            return None
+        what = "every new lambda" if value.name == "<lambda>" else "every new function"
+        return _found("callable", what, Change(around, value.source.place(value.node)))
+    if loop is None:
+        return None
+    place = loop.place.source.place(node)
+    if isinstance(value, Partial):
+        return (
+            _found("callable", "every new partial", Change(loop, place))
+            if isinstance(node, cst.Call)
+            else None
+        )
+    if isinstance(value, Method) and value.function is not None and isinstance(node, cst.Attribute):
+        # Python makes a new bound method each time one is asked for.
+        return _found("callable", "every new bound method", Change(loop, place))
+    return None
+
+
+def _found(kind: str, what: str, change: Change) -> Found | None:
+    return None if _few(change) else (kind, what, change)
+
+
+def _innermost_shared(one: Context, other: Context) -> Loop | None:
+    loops = other.loops()
+    return next((loop for loop in one.loops() if loop in loops), None)
+
+
+def _made_in_loop(instance: Instance, context: Context) -> Loop | None:
+    if instance.place is None or not instance.constructed:
+        return None
+    return _made_around(instance.place.node, context)
+
+
+def _made_around(node: cst.CSTNode, context: Context) -> Loop | None:
+    """The innermost loop that makes what stands at a node in every round: in its body, or in functions called there."""
+    inside = False
+    for frame in context.frames():
+        if isinstance(frame, Body):
+            inside = inside or _contains(frame.function.node.body, node)
+        elif isinstance(frame, Loop):
+            body = getattr(frame.place.node, "body", frame.place.node)
+            if inside or _contains(body, node):
+                return frame
+    return None
+
+
+def _contains(container: cst.CSTNode, node: cst.CSTNode) -> bool:
+    stack = [container]
+    while stack:
+        current = stack.pop()
+        if current is node:
+            return True
+        stack.extend(code_children(current))
+    return False
+
+
+# --- shapes -------------------------------------------------------------------------------------------
+
+
+def _shape(call: Call, argument: Argument, value: Array, changes: Changes) -> Found | None:
+    """A slice that gets longer, or a tensor made with a size that changes."""
+    function = call.receiver
+    made = function.traced if isinstance(function, Function) else None
+    if made is not None and any(
+        deref(option.value) == Const(True)
+        for option in made.arguments
+        if option.name in ("reduce_retracing", "experimental_relax_shapes")
+    ):
+        return None
+    node, context = argument.place.node, call.context
+    path = dotted(node)
+    if path and (bound := changes.bound(path, context)) is not None:
+        node, context = bound
+    change: Change | None = None
+    match node:
+        case cst.Subscript(slice=elements):
+            # `x[i:i + 32]` moves on and stays as long as it was.
+            for part in (element.slice for element in elements):
+                if isinstance(part, cst.Slice) and (
+                    part.upper is None or part.lower is None or _is_zero(part.lower)
+                ):
+                    end = part.upper or part.lower
+                    change = change or (changes.of(end, context) if end is not None else None)
+        case cst.Call():
+            known = changes.call_at(node)
+            if known is not None and known.name.rpartition(".")[2] in _FILLED and node.args:
+                given = known.argument("shape") or known.argument("size")
+                size = given.place.node if given is not None else node.args[0].value
+                if isinstance(size, cst.Name) and (named := changes.bound(size.value, context)):
+                    size, context = named
+                change = changes.of(size, context)
+    if change is None or _few(change) or change.loop not in call.context.loops():
+        return None
+    return "shape", "every new shape", change
+
+
+def _is_zero(node: cst.CSTNode | None) -> bool:
+    return isinstance(node, cst.Integer) and node.value == "0"
+
+
+# --- whether a tensor would do ------------------------------------------------------------------------
+
+
+def _may_be_tensor(function: Function, call: Call, argument: Argument, value: Value) -> bool:
+    """Whether the function goes on working if this parameter is a tensor."""
+    if not isinstance(function.node, cst.FunctionDef):
+        return False
+    parameters = [*function.node.params.posonly_params, *function.node.params.params]
+    keyword = argument.arg.keyword if argument.arg is not None else None
+    if keyword is not None:
+        name = keyword.value
+    else:
+        at = next((index for index, one in enumerate(call.arguments) if one is argument), -1)
+        if not 0 <= at < len(parameters):
+            return False
+        name = parameters[at].name.value
+    kind = python_type(value)
+    return all(_bears_tensor(use, kind) for use in uses(function.node.body, name))
+
+
+_TAKES = ("cast", "constant", "convert_to_tensor", "print", "assign", "assign_add", "pow", "float")
+
+
+def _bears_tensor(use: Use, kind: str | None) -> bool:
+    """Whether one use of a number works with a tensor of type int32 or float32."""
+    parent = use.parent
+    if isinstance(parent, cst.Arg):
+        outer = use.around[1]
+        if isinstance(outer, cst.Call):
+            return dotted(outer.func).rpartition(".")[2] in _TAKES
+        return False
+    if isinstance(parent, cst.Comparison | cst.ComparisonTarget):
+        return True
+    if isinstance(parent, cst.BinaryOperation):
+        other = parent.right if parent.left is use.node else parent.left
+        return kind == "float" or isinstance(other, cst.Integer)
+    return False
