@@ -63,11 +63,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oomlint.dryrun.queries import gpu_setup, replicas
+from oomlint.dryrun.queries import child_processes, gpu_setup, replicas
 from oomlint.dryrun.queries.environment import environment
-from oomlint.dryrun.trace import Body, Call, Loop, Trace
-from oomlint.dryrun.values.base import Const, Opaque, Unknown, Value, deref
-from oomlint.dryrun.values.program import Function, Method
+from oomlint.dryrun.trace import Body, Call, Trace
+from oomlint.dryrun.values.base import Const, deref
 from oomlint.dryrun.values.training import Layer, Model
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
@@ -87,8 +86,6 @@ RULE = Rule(
 FITS = ("keras.Model.fit", "keras.Model.fit_generator")
 TRAINS = (*FITS, "keras.Model.train_on_batch", "keras.Optimizer.apply_gradients", "keras.Optimizer.minimize")
 VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
-PROCESSES = ("process-pool.", "multiprocessing.", "torch.multiprocessing.", "concurrent.futures.", "joblib.")
-VERBS = ("set", "config", "init", "limit", "allow", "select")
 FRAMEWORKS = ("torch", "jax", "cupy", "mxnet", "paddle")
 
 
@@ -151,29 +148,13 @@ def _configured(trace: Trace) -> bool:
         return True
     if any(call.argument(name) for call in trace.calls("tf.GPUOptions") for name in options):
         return True
-    return any(_sets_up(call) for call in trace.all_calls())
-
-
-def _sets_up(call: Call) -> bool:
-    """A call of something out of sight whose name says that it sets the GPU up (`utils.setup_gpus()`)."""
-    if not isinstance(call.result, Unknown) or call.name.startswith(("tf.", "keras.", "torch.", "jax.")):
-        return False
-    words = ((call.path if call.name == "unresolved" else None) or call.name).rpartition(".")[2].lower()
-    named = "gpu" in words or "device" in words
-    return "growth" in words or (named and any(verb in words for verb in VERBS))
+    return any(gpu_setup.sets_up(call) for call in trace.all_calls())
 
 
 def _shared(trace: Trace, training: list[Call]) -> tuple[str, Place] | None:
     """Who else wants the GPU, and where that shows."""
-    children = [
-        call
-        for call in trace.all_calls()
-        if call.name.startswith(PROCESSES)
-        and any(_trains(argument.value, training) for argument in call.arguments)
-    ]
-    for call in children:
-        if not _one_at_a_time(trace, call, len(children)):
-            return "each process that trains wants the GPU for itself", call.place
+    for handing, _ in child_processes.handings(trace, training):
+        return "each process that trains wants the GPU for itself", handing.call.place
     for framework in FRAMEWORKS:
         if framework in trace.libraries:
             for module, place in trace.imports:
@@ -192,29 +173,6 @@ def _second_model(training: list[Call]) -> list[Evidence]:
             models.setdefault(id(call.receiver), call)
     text = "a second model is trained here, out of the same pool: growth makes no room for it"
     return [Evidence(text, call.place) for call in list(models.values())[1:2]]
-
-
-def _one_at_a_time(trace: Trace, call: Call, processes: int) -> bool:
-    """Whether a child process has the GPU to itself: the only worker, or joined before the next one starts."""
-    pool = deref(call.receiver) if call.receiver is not None else None
-    made = pool.made_by if isinstance(pool, Opaque) else None
-    if made is not None and 1 in (made.const("max_workers"), made.const("processes")):
-        return True
-    loop = call.context.innermost(Loop)
-    if loop is None:
-        return processes == 1 and call.name.endswith("Process")
-    return any(
-        other.name.endswith("Process.join") and other.context.innermost(Loop) is loop
-        for other in trace.all_calls()
-    )
-
-
-def _trains(value: Value, training: list[Call]) -> bool:
-    value = deref(value)
-    function = value.function if isinstance(value, Method) else value
-    return isinstance(function, Function) and any(
-        body.function is function for call in training for body in call.context.all(Body)
-    )
 
 
 def _fix(trace: Trace) -> Fix | None:

@@ -43,6 +43,56 @@ CASES = {
         7,
         "thread",
     ),
+    "process keywords": (
+        "import multiprocessing as mp\nmp.Process(target=train, kwargs={'n': 7}).start()\n",
+        7,
+        "child-process",
+    ),
+    "dummy process": (
+        "import multiprocessing.dummy\nmultiprocessing.dummy.Process(target=train, args=(7,)).start()\n",
+        7,
+        "thread",
+    ),
+    "submit keywords": (
+        "from concurrent.futures import ProcessPoolExecutor\nProcessPoolExecutor().submit(train, n=7)\n",
+        7,
+        "child-process",
+    ),
+    "apply keywords": (
+        "from multiprocessing import Pool\nPool().apply_async(train, kwds={'n': 7})\n",
+        7,
+        "child-process",
+    ),
+    "class of processes": (
+        "import multiprocessing as mp\nclass Own(mp.Process):\n    def run(self):\n        train(7)\nOwn().start()\n",
+        7,
+        "child-process",
+    ),
+    "joblib": (
+        "from joblib import Parallel, delayed\nParallel(n_jobs=2)(delayed(train)(n) for n in [7])\n",
+        7,
+        "child-process",
+    ),
+    "joblib threads": (
+        "from joblib import Parallel, delayed\nParallel(2, prefer='threads')(delayed(train)(n=n) for n in [7])\n",
+        7,
+        "thread",
+    ),
+    "joblib here": (
+        "from joblib import Parallel, delayed\nParallel(n_jobs=1)([delayed(train)(7)])\n",
+        7,
+        None,
+    ),
+    "ray": (
+        "import ray\nlater = ray.remote(train)\nlater.remote(7)\n",
+        7,
+        "child-process",
+    ),
+    "ray decorator": (
+        "import ray\n@ray.remote(num_gpus=1)\ndef task(n):\n    train(n)\ntask.options(num_cpus=2).remote(n=7)\n",
+        7,
+        "child-process",
+    ),
     "fire": ("import fire\nfire.Fire(train)\n", 5, None),
     "absl": ("from absl import app\ndef main(argv):\n    train(9)\napp.run(main)\n", 9, None),
     "tf app": (
@@ -64,3 +114,11 @@ def test_target_is_run_in_its_role(name: str) -> None:
     assert (found.name if found else None) == role
     body = call.context.innermost(Body)
     assert body is not None and body.called == (name != "fire")
+
+
+def test_workers_get_what_their_items_have_in_common() -> None:
+    """One run stands for all workers, so it cannot be that of the first item."""
+    text = TRAIN + "from multiprocessing import Pool\nPool(2).map(train, [7, 8])\n"
+    trace = dry_run(parse(document_from_text(text, "snippet.py")))
+    (call,) = [call for call in trace.all_calls() if call.path == "probe"]
+    assert not isinstance(deref(call.arguments[0].value), Const)

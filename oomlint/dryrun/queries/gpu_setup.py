@@ -14,7 +14,7 @@ from oomlint.dryrun.catalog.tensorflow.config import NONE_THERE, SOME
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.trace import Body, Branch, Call, Context, HandlerFacts, Try, Within
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import NONE, Const, Opaque, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.base import NONE, Const, Opaque, Sequence, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.devices import DeviceCount, DeviceList
 from oomlint.dryrun.values.program import Function, Library, Method
 from oomlint.dryrun.values.training import Layer, Model
@@ -30,6 +30,8 @@ VISIBLE = "tf.config.set_visible_devices"
 
 RUNTIME_ERRORS = frozenset(["builtins.RuntimeError", "builtins.Exception", "builtins.BaseException"])
 VALUE_ERRORS = frozenset(["builtins.ValueError", "builtins.Exception", "builtins.BaseException"])
+
+_VERBS = ("set", "config", "init", "limit", "allow", "select")
 
 # These make no devices of TensorFlow's own context, but the process' GPU allocator, with the options of that moment.
 # gpu_process_state.cc: one allocator per GPU, made once, for the first caller.
@@ -280,6 +282,15 @@ def on_the_cpu(trace: Trace, call: Call) -> bool:
             if isinstance(device, str) and "cpu" in device.lower():
                 return True
     return False
+
+
+def sets_up(call: Call) -> bool:
+    """A call of something out of sight whose name says that it sets the GPU up (`utils.setup_gpus()`)."""
+    if not isinstance(call.result, Unknown) or call.name.startswith(("tf.", "keras.", "torch.", "jax.")):
+        return False
+    words = ((call.path if call.name == "unresolved" else None) or call.name).rpartition(".")[2].lower()
+    named = "gpu" in words or "device" in words
+    return "growth" in words or (named and any(verb in words for verb in _VERBS))
 
 
 def swallowed(call: Call, errors: frozenset[str] = RUNTIME_ERRORS) -> bool:

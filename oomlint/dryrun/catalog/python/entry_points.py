@@ -6,10 +6,23 @@ events carry the role `child-process`, those of threads `thread`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-from oomlint.dryrun.catalog.registry import function, method
-from oomlint.dryrun.values.base import NONE, Const, Opaque, Sequence, Unknown, Value, deref, tags_of
+from oomlint.dryrun.catalog.registry import facet, function, method
+from oomlint.dryrun.trace import Argument
+from oomlint.dryrun.values.base import (
+    NONE,
+    Const,
+    Mapping,
+    Opaque,
+    Sequence,
+    Unknown,
+    Value,
+    deref,
+    join_all,
+    tags_of,
+)
 from oomlint.dryrun.values.program import Class, Function, Instance, Method, Partial
 
 if TYPE_CHECKING:
@@ -23,7 +36,11 @@ PROCESS_POOLS = (
     "multiprocessing.pool.Pool",
     "concurrent.futures.ProcessPoolExecutor",
     "concurrent.futures.process.ProcessPoolExecutor",
-    "multiprocessing.dummy.Process",
+    "torch.multiprocessing.Pool",
+    "billiard.Pool",
+    "billiard.pool.Pool",
+    "loky.ProcessPoolExecutor",
+    "loky.get_reusable_executor",
 )
 THREAD_POOLS = (
     "multiprocessing.pool.ThreadPool",
@@ -33,11 +50,29 @@ THREAD_POOLS = (
 )
 
 
-def run_here(run: Run, target: Value, values: list[Value], call: Call, role: str | None) -> Value:
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnProcess(Value):
+    """What `multiprocessing.Process` makes of an object of a class that derives from it."""
+
+    api: ClassVar[str] = "multiprocessing.Process"
+    instance: Instance
+
+
+def run_here(
+    run: Run,
+    target: Value,
+    values: list[Value],
+    call: Call,
+    role: str | None,
+    keywords: Mapping | None = None,
+) -> Value:
     """Run a callable of the program with these values and, for the rest, its defaults."""
     target = deref(target)
     if not isinstance(target, CALLABLE):
         return Unknown()
+    if keywords is not None and keywords.complete:
+        given = (Argument(value, call.place, str(name)) for name, value in keywords.entries.items())
+        target = Partial(target, tuple(given))
     return run.call(target, values, call, role)
 
 
@@ -62,7 +97,7 @@ def front_end(call: Call, run: Run) -> Value:
     return Unknown()
 
 
-@function("threading.Thread", parameters="group target name args kwargs")
+@function("threading.Thread", "multiprocessing.dummy.Process", parameters="group target name args kwargs")
 def thread(call: Call, run: Run) -> Value:
     """A thread: its target runs in this process."""
     _start(call, run, "thread")
@@ -86,8 +121,24 @@ def process(call: Call, run: Run) -> Value:
 def _start(call: Call, run: Run, role: str) -> None:
     target, values = call.value("target"), call.value("args")
     items = list(values.items) if isinstance(values, Sequence) and values.items is not None else []
+    keywords = call.value("kwargs")
     if target is not None:
-        run_here(run, target, items, call, role)
+        run_here(run, target, items, call, role, keywords if isinstance(keywords, Mapping) else None)
+
+
+@facet("multiprocessing.Process", "multiprocessing.context.Process", "multiprocessing.process.Process")
+def process_facet(instance: Instance, base: str, run: Run) -> Value:
+    """An object of a class of processes: `start()` runs its `run`."""
+    return OwnProcess(instance)
+
+
+@method(OwnProcess, "start")
+def start(call: Call, run: Run) -> Value:
+    """The child process of a class of the program's own."""
+    own = call.receiver
+    assert isinstance(own, OwnProcess)
+    run_here(run, run.attribute(own.instance, "run", call.place), [], call, "child-process")
+    return NONE
 
 
 @function(*PROCESS_POOLS, parameters="processes initializer initargs maxtasksperchild")
@@ -135,21 +186,26 @@ def pool_call(call: Call, run: Run) -> Value:
         return Unknown()
     role = "child-process" if receiver.type == "process-pool" else "thread"
     target = call.arguments[0].value
+    keywords = Mapping({argument.name: argument.value for argument in call.arguments[1:] if argument.name})
     if name == "submit":
-        values: list[Value] = [
-            deref(argument.value) for argument in call.arguments[1:] if argument.name is None
-        ]
-    elif name.startswith("apply"):
-        values = list(run.iterate(call.arguments[1].value).items or []) if len(call.arguments) > 1 else []
-    else:
-        inner = run.iterate(call.arguments[1].value) if len(call.arguments) > 1 else None
-        items = inner.items if inner is not None else None
-        element = items[0] if items else inner.element if inner is not None and inner.element else Unknown()
-        values = list(run.iterate(element).items or [element]) if name == "starmap" else [element]
-        result = run_here(run, target, values, call, role)
-        if name == "map_async":
-            return Unknown()
-        count = inner.count if inner is not None and items is None else Const(len(items or ()))
-        return Sequence("list", element=result, count=count, tags=tags_of(result), context=run.context)
-    run_here(run, target, values, call, role)
-    return Unknown()
+        values: list[Value] = [deref(item.value) for item in call.arguments[1:] if item.name is None]
+        run_here(run, target, values, call, role, keywords)
+        return Unknown()
+    if name.startswith("apply"):
+        call.signature = ("func", "args", "kwds", "callback")
+        given, more = call.value("args"), call.value("kwds")
+        values = list(run.iterate(given).items or []) if given is not None else []
+        run_here(run, target, values, call, role, more if isinstance(more, Mapping) else None)
+        return Unknown()
+    inner = run.iterate(call.arguments[1].value) if len(call.arguments) > 1 else None
+    items = inner.items if inner is not None else None
+    # One that stands for all: each worker gets another one.
+    element = (
+        join_all(items) if items else inner.element if inner is not None and inner.element else Unknown()
+    )
+    values = list(run.iterate(element).items or [element]) if name == "starmap" else [element]
+    result = run_here(run, target, values, call, role)
+    if name == "map_async":
+        return Unknown()
+    count = inner.count if inner is not None and items is None else Const(len(items or ()))
+    return Sequence("list", element=result, count=count, tags=tags_of(result), context=run.context)

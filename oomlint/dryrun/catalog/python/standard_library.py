@@ -269,7 +269,13 @@ def real(call: Call, run: Run) -> Value:
     return Unknown(type="float")
 
 
-@function("random.randint", "random.randrange", "os.cpu_count", "multiprocessing.cpu_count", "os.getpid")
+@function("os.cpu_count", "multiprocessing.cpu_count", "psutil.cpu_count", "joblib.cpu_count")
+def processors(call: Call, run: Run) -> Value:
+    """How many processors there are: more than one."""
+    return Unknown(type="int", tags=frozenset({"processors"}))
+
+
+@function("random.randint", "random.randrange", "os.getpid")
 def whole(call: Call, run: Run) -> Value:
     """Some whole number."""
     return Unknown(type="int")
@@ -278,13 +284,21 @@ def whole(call: Call, run: Run) -> Value:
 @function("copy.copy", "copy.deepcopy", parameters="x")
 def copied(call: Call, run: Run) -> Value:
     """The same again, for plain data."""
-    value = call.value("x")
+    return _copy(call.value("x"), call.name.endswith("deepcopy"), run)
+
+
+def _copy(value: Value | None, deep: bool, run: Run) -> Value:
+    def inner(item: Value) -> Value:
+        item = deref(item)
+        return _copy(item, True, run) if deep and isinstance(item, Sequence | Mapping) else item
+
     match value:
         case Sequence():
-            items = None if value.items is None else list(value.items)
+            items = None if value.items is None else [inner(item) for item in value.items]
             return Sequence(value.kind, items, value.element, value.count, value.tags, run.context)
         case Mapping():
-            return Mapping(dict(value.entries), value.complete, value.other, run.context)
+            entries = {key: inner(item) for key, item in value.entries.items()}
+            return Mapping(entries, value.complete, value.other, run.context)
         case Namespace():
             return Namespace(dict(value.attributes))
         case Const() | Array() | Record():
