@@ -23,10 +23,10 @@ class Flow(Enum):
     RAISE = 3
 
 
-def count(module: cst.Module) -> int:
-    """How many statements a module has (the measure of its size that bounds the run)."""
+def count(code: cst.Module | cst.FunctionDef) -> int:
+    """How many statements a module or function has (the measure of its size that bounds the run)."""
     total = 0
-    stack: list[Any] = [module.body]
+    stack: list[Any] = [code.body] if isinstance(code, cst.Module) else blocks_of(code)
     while stack:
         block = stack.pop()
         for statement in block:

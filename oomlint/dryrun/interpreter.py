@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Statements and calls that may be taken, per statement of the text, plus a floor for short scripts that call
 # their helpers often (a 50-layer network built by two small functions needs about 3,000).
 FUEL_PER_STATEMENT = 20
-FUEL_FLOOR = 8_000
+FUEL_FLOOR = 20_000
 MAX_DEPTH = 24  # calls of the program's functions inside one another
 MAX_RECURSION = 2  # entries of one function while it is running
 
@@ -161,14 +161,25 @@ class Run:
             self.source, self.scope, self.statement = before
 
     def enter_uncalled(self) -> None:
-        """Enter every function and method of the checked document that nobody called, with unknown arguments."""
+        """Enter what nobody called, with unknown arguments.
+
+        Every function and method of the checked document, and of its project's modules what a library was given to
+        call: a loss function, the methods of a Sequence.
+        """
         self.fuel = max(self.fuel, 0) + FUEL_PER_STATEMENT * count(self.source.module)
+        given = {id(function) for function in self.trace.functions_given()}
         position = 0
         while position < len(self.functions):
-            function = self.functions[position].wrapper or self.functions[position]
+            first = self.functions[position]
+            function = first.wrapper or first
             position += 1
-            if function.source is not self.source or isinstance(function.node, cst.Lambda):
+            if isinstance(function.node, cst.Lambda):
                 continue
+            if function.source is not self.source:
+                if function.entered or not (given & {id(first), id(function)} or _of_a_library(function)):
+                    continue
+                assert isinstance(function.node, cst.FunctionDef)
+                self.fuel += FUEL_PER_STATEMENT * count(function.node)
             arguments = () if function.entered else self.receiver_of(function)
             if function.entered:  # making the object that it is a method of may have entered it
                 continue
@@ -233,6 +244,12 @@ class Run:
     def call_method(self, method: Method, arguments: tuple[Argument, ...], place: Place) -> Value:
         """Call a method of a typed value."""
         return calls.method_call(self, method, arguments, place)
+
+
+def _of_a_library(function: Function) -> bool:
+    """Whether a function is a method that a library calls: its class derives from one of the library's, and is used."""
+    owner = function.owner
+    return owner is not None and owner.instance is not None and bool(owner.library_bases())
 
 
 def dry_run(source: Source, resolver: ModuleResolver | None = None) -> Trace:
