@@ -34,12 +34,25 @@ _KERAS_3 = (
     "keras.remat.",
 )
 
+# Modules that Keras 3 does not have, under `keras` and `tensorflow.keras` alike (imported there to find out).
+_MODULES = (
+    "keras.utils.np_utils", "keras.utils.data_utils", "keras.utils.generic_utils", "keras.utils.vis_utils",
+    "keras.layers.core", "keras.layers.convolutional", "keras.layers.pooling", "keras.layers.recurrent",
+    "keras.layers.normalization", "keras.layers.embeddings", "keras.layers.merge", "keras.layers.wrappers",
+    "keras.layers.advanced_activations", "keras.engine", "keras.wrappers", "keras.callbacks.callbacks",
+)  # fmt: skip
+# These are left under `tensorflow.keras` only.
+_ONLY_IN_TENSORFLOW = (
+    "keras.preprocessing.image.ImageDataGenerator", "keras.preprocessing.text.Tokenizer",
+    "keras.preprocessing.sequence.TimeseriesGenerator",
+)  # fmt: skip
+
 
 def for_keras_2(trace: Trace) -> bool:
     """Whether the script can only be meant for Keras 2.
 
     By importing `tf_keras` or asking for it (`TF_USE_LEGACY_KERAS`), by calls that Keras 3 does not have
-    (`fit_generator`, an optimizer's `lr=` and `decay=`), or by being for TensorFlow 1.
+    (`fit_generator`, an optimizer's `lr=` and `decay=`), by modules that it has no more, or by being for TensorFlow 1.
     """
     imported = trace.libraries.get("keras", "")
     if imported.startswith("tf_keras") or trace.calls(*(f"keras.Model.{name}" for name in _METHODS)):
@@ -53,12 +66,20 @@ def for_keras_2(trace: Trace) -> bool:
         call.spelled == f"tensorflow.{name}" for name in _TENSORFLOW_1 for call in trace.calls(f"tf.{name}")
     ):
         return True
+    if any(_is_gone(module.removeprefix("tensorflow.")) for module, _ in trace.imports):
+        return True
+    if any(call.spelled == name for name in _ONLY_IN_TENSORFLOW for call in trace.calls(name)):
+        return True
     return any(
         argument.name in _ARGUMENTS
         for call in trace.calls_under("keras.optimizers.")
         if not call.name.startswith("keras.optimizers.schedules.")
         for argument in call.arguments
     )
+
+
+def _is_gone(module: str) -> bool:
+    return any(module == gone or module.startswith(gone + ".") for gone in _MODULES)
 
 
 def keras_at_least(trace: Trace, settings: Settings, *version: int) -> bool:

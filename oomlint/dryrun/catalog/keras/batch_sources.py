@@ -1,0 +1,51 @@
+"""`keras.utils.PyDataset` and `Sequence`: objects of the program that give Keras a batch by its number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from oomlint.dryrun import objects
+from oomlint.dryrun.catalog.registry import facet, method
+from oomlint.dryrun.values.base import NONE, Value
+from oomlint.dryrun.values.program import Function, Instance, Method
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.interpreter import Run
+    from oomlint.dryrun.trace import Call
+
+
+@dataclass(slots=True, eq=False)
+class BatchSource(Value):
+    """What the library's class makes of the program's object.
+
+    `made_by` is the call of the library's `__init__`, with the workers and the queue in its arguments; `item` the
+    program's `__getitem__`, whose result is a batch.
+    """
+
+    api: ClassVar[str] = "keras.utils.PyDataset"
+    made_by: Call | None = None
+    item: Function | None = None
+    attributes: dict[str, Value] = field(default_factory=dict)
+
+
+@facet("keras.utils.PyDataset", "keras.utils.Sequence")
+def batch_source(instance: Instance, base: str, run: Run) -> Value:
+    """An object of the program's own subclass."""
+    own = objects.class_attribute(run, instance, "__getitem__")
+    return BatchSource(item=own.function if isinstance(own, Method) else None)
+
+
+@method(BatchSource, "__init__", parameters="workers use_multiprocessing max_queue_size")
+def initialise(call: Call, run: Run) -> Value:
+    """`super().__init__(workers=..., ...)`: Keras 3 keeps the numbers here."""
+    source = call.receiver
+    assert isinstance(source, BatchSource)
+    source.made_by = call
+    return NONE
+
+
+@method(BatchSource, "on_epoch_end", "on_epoch_begin")
+def hook(call: Call, run: Run) -> Value:
+    """Does nothing unless the program says so."""
+    return NONE

@@ -1,0 +1,345 @@
+"""Batches wait in a long queue, or every worker process holds a copy of the data.
+
+## What it does
+
+Reports `workers`, `use_multiprocessing` and `max_queue_size`, given to `fit` in Keras 2 and to a `PyDataset`'s
+constructor in Keras 3, where
+
+- the batches that wait take more than a quarter of the host's memory: `max_queue_size + 3` of them for each
+  `PyDataset`, `Sequence` or generator that training reads from;
+- `max_queue_size=0` lets the queue grow without bound;
+- worker processes copy lists of lists, arrays or dictionaries that the `Sequence` holds (a note: how large they are
+  does not show), and arrays too where processes are spawned.
+
+Also, as an error, any of the three given to `fit`, `evaluate` or `predict` of Keras 3: they raise a `TypeError`.
+
+Silent where the size of a batch is not known, and without a second worker or process, when there is no queue.
+
+## Why is this bad?
+
+Workers are not free, but neither do they multiply the queue: with 4 and with 8 workers the same `max_queue_size + 3`
+batches are ahead of the training step. What they do multiply, as processes, are Python objects: counting references
+writes to the pages that a forked process shares with its parent. The buffers of NumPy arrays stay shared.
+
+## Example
+
+```python
+import numpy as np
+from tensorflow import keras
+
+
+class Clips(keras.utils.PyDataset):
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, index):
+        return np.zeros((16, 32, 224, 224, 3), "float32"), np.zeros((16,), "float32")
+
+
+clips = Clips(workers=4, max_queue_size=50)
+model = keras.Sequential([keras.layers.GlobalAveragePooling3D(), keras.layers.Dense(1)])
+model.compile("adam", "mse")
+model.fit(clips)
+```
+
+## Use instead
+
+```python
+import numpy as np
+from tensorflow import keras
+
+
+class Clips(keras.utils.PyDataset):
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, index):
+        return np.zeros((16, 32, 224, 224, 3), "float32"), np.zeros((16,), "float32")
+
+
+clips = Clips(workers=4, max_queue_size=4)
+model = keras.Sequential([keras.layers.GlobalAveragePooling3D(), keras.layers.Dense(1)])
+model.compile("adam", "mse")
+model.fit(clips)
+```
+
+## Fix safety
+
+Shown only: how many batches have to wait depends on how unevenly they are made.
+
+## References
+
+- <https://keras.io/api/utils/python_utils/#pydataset-class>
+- <https://github.com/keras-team/keras/issues/11671>
+- <https://github.com/keras-team/keras/issues/2287>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from oomlint.rules.host_data.amounts import against, form, in_test
+
+from oomlint.dryrun.catalog.arrays.making import DECODED
+from oomlint.dryrun.catalog.keras.batch_sources import BatchSource
+from oomlint.dryrun.queries.keras_version import keras_at_least
+from oomlint.dryrun.sizes import Size
+from oomlint.dryrun.trace import Argument, Call, Trace
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.data import leaves, structure_size
+from oomlint.dryrun.values.program import Instance
+from oomlint.findings.evidence import over
+from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.project.settings import Settings
+from oomlint.syntax.place import Place
+
+RULE = Rule(
+    code="OOM209",
+    name="worker-copies",
+    severity=Severity.WARNING,
+    fix=Safety.DISPLAY,
+    literals=("fit", "fit_generator", "evaluate", "evaluate_generator", "predict", "predict_generator"),
+    preview=True,
+)
+
+_ARGUMENTS = ("workers", "use_multiprocessing", "max_queue_size")
+_OLD = {"workers": ("workers", "nb_worker"), "use_multiprocessing": ("use_multiprocessing", "pickle_safe"),
+        "max_queue_size": ("max_queue_size", "max_q_size")}  # fmt: skip
+_CALLS = tuple(
+    f"keras.Model.{name}{kind}" for name in ("fit", "evaluate", "predict") for kind in ("", "_generator")
+)
+_QUEUE = 10  # batches, unless the call says otherwise
+_AHEAD = 3  # more than the queue: being made, being handed over, and in use
+_ADVICE = "max_queue_size=3 keeps a GPU fed unless batches take very unevenly long"
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """How one source of batches is read: by whom, and how many may wait."""
+
+    value: Value
+    workers: Value | None
+    processes: Value | None
+    queue: Argument | None
+    place: Place
+
+    @property
+    def queued(self) -> bool:
+        """Whether there is a queue at all: with one thread Keras makes each batch when it is asked for."""
+        count = _number(self.workers, 1)
+        return count is not None and (count > 1 or (count > 0 and self.forked))
+
+    @property
+    def forked(self) -> bool:
+        """Whether workers are processes."""
+        return isinstance(self.processes, Const) and self.processes.value is True
+
+    @property
+    def waiting(self) -> Const | None:
+        """How many batches may wait; zero is no bound."""
+        if self.queue is None:
+            return Const(_QUEUE)
+        value = deref(self.queue.value)
+        return value if isinstance(value, Const) and isinstance(value.value, int) else None
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """One finding per call that feeds a model, or per source of batches."""
+    keras3 = keras_at_least(trace, settings, 3)
+    worst: dict[int, Finding] = {}
+    for call in trace.calls(*_CALLS):
+        if in_test(call):
+            continue
+        found = _finding(trace, call, keras3, settings)
+        if found is not None and found.severity > getattr(worst.get(id(found.place.node)), "severity", 0):
+            worst[id(found.place.node)] = found
+    yield from worst.values()
+
+
+def _finding(trace: Trace, call: Call, keras3: bool, settings: Settings) -> Finding | None:
+    gone = [argument for argument in call.arguments if argument.name in _ARGUMENTS]
+    if keras3 and gone:
+        return _gone(call, gone)
+    return _waiting(trace, call, [_feeding(call, value, keras3) for value in _sources(call)], settings)
+
+
+def _gone(call: Call, given: list[Argument]) -> Finding:
+    """Keras 3 has them elsewhere."""
+    names = ", ".join(f"{argument.name}=" for argument in given)
+    method = call.name.rpartition(".")[2]
+    help = "give them to the PyDataset: super().__init__(workers=..., use_multiprocessing=..., max_queue_size=...)"
+    return RULE.finding(
+        call.place,
+        f"{method} of Keras 3 takes no {names}: it raises a TypeError",
+        severity=Severity.ERROR,
+        evidence=[Evidence(f"{argument.name} is given here", argument.place) for argument in given],
+        help=help,
+        fix=Fix(help, Safety.DISPLAY),
+    )
+
+
+def _sources(call: Call) -> Iterator[Value]:
+    """What training reads batches from: objects with `__getitem__`, and generators."""
+    for name in ("x", "generator", "validation_data"):
+        value = call.value(name)
+        if (isinstance(value, Instance) and isinstance(value.facet, BatchSource)) or (
+            isinstance(value, Sequence) and value.kind == "generator"
+        ):
+            yield value
+
+
+def _feeding(call: Call, value: Value, keras3: bool) -> Feeding:
+    """Where the numbers stand: in the object of Keras 3, in the call of Keras 2."""
+    if not keras3:
+        given = {name: _given(call, names) for name, names in _OLD.items()}
+        return _read(value, given, call.place)
+    made = (
+        value.facet.made_by if isinstance(value, Instance) and isinstance(value.facet, BatchSource) else None
+    )
+    if made is None or not isinstance(value, Instance):
+        return _read(value, dict.fromkeys(_OLD), call.place)
+    here = [argument for argument in made.arguments if argument.arg is not None and not argument.arg.star]
+    return _read(
+        value, {name: made.argument(name) for name in _OLD}, made.place if here else value.place or made.place
+    )
+
+
+def _given(call: Call, names: tuple[str, ...]) -> Argument | None:
+    return next((found for name in names if (found := call.argument(name)) is not None), None)
+
+
+def _read(value: Value, given: dict[str, Argument | None], place: Place) -> Feeding:
+    workers, processes = (
+        None if (argument := given[name]) is None else deref(argument.value)
+        for name in ("workers", "use_multiprocessing")
+    )
+    return Feeding(value, workers, processes, given["max_queue_size"], place)
+
+
+def _number(value: Value | None, default: int) -> int | None:
+    if value is None:
+        return default
+    return value.value if isinstance(value, Const) and isinstance(value.value, int) else None
+
+
+def _waiting(trace: Trace, call: Call, feedings: list[Feeding], settings: Settings) -> Finding | None:
+    queued = [feeding for feeding in feedings if feeding.queued]
+    for feeding in queued:
+        if feeding.waiting is not None and feeding.waiting.value == 0:
+            return _unbounded(feeding)
+    parts = [(feeding, size) for feeding in queued if (size := _batches(feeding)) is not None]
+    if parts:
+        total = parts[0][1]
+        for _, size in parts[1:]:
+            total = total.plus(size)
+        severity = over(total, settings.budget.host)
+        if severity is not None:
+            first = max(parts, key=lambda part: part[1].bytes)[0]
+            return _long(first, total, len(parts), severity, settings)
+    return next((found for feeding in queued if (found := _copied(trace, feeding)) is not None), None)
+
+
+def _batches(feeding: Feeding) -> Size | None:
+    """The bytes of all batches that may wait."""
+    batch = _batch(feeding.value)
+    # Targets that are the inputs themselves (`yield x, x`) are held once.
+    parts = {id(leaf): leaf for leaf in leaves(batch)} if batch is not None else {}
+    size = structure_size(Sequence("tuple", items=list(parts.values())))
+    queue = feeding.waiting
+    if size is None or queue is None:
+        return None
+    return size.times(
+        Const(int(queue.value) + _AHEAD, queue.trail), f"max_queue_size + {_AHEAD}: batches ahead are"
+    )
+
+
+def _batch(value: Value) -> Value | None:
+    """One batch: what `__getitem__` returned, or a generator yields."""
+    if isinstance(value, Instance) and isinstance(value.facet, BatchSource):
+        return value.facet.item.result if value.facet.item is not None else None
+    return value.element if isinstance(value, Sequence) else None
+
+
+def _unbounded(feeding: Feeding) -> Finding:
+    endless = isinstance(feeding.value, Sequence)
+    what = (
+        "batches pile up for as long as training runs"
+        if endless
+        else "a whole epoch of batches is loaded ahead"
+    )
+    help = f"give the queue a bound: {_ADVICE}"
+    queue = feeding.queue
+    return RULE.finding(
+        feeding.place,
+        f"max_queue_size=0 is a queue without bound: {what}",
+        evidence=[Evidence("max_queue_size", queue.place)] if queue is not None else [],
+        help=help,
+        fix=Fix(help, Safety.DISPLAY),
+    )
+
+
+def _long(feeding: Feeding, total: Size, count: int, severity: Severity, settings: Settings) -> Finding:
+    queue = feeding.waiting
+    ahead = int(queue.value) + _AHEAD if queue is not None else 0
+    each = (
+        f"{ahead:,} batches" if count == 1 else f"{ahead:,} batches for training and as many for validation"
+    )
+    help = f"shorten the queue, or make batches smaller: {_ADVICE}"
+    return RULE.finding(
+        feeding.place,
+        f"up to {each} wait for the GPU, however many workers there are: "
+        f"{against(total.bytes, settings.budget)}",
+        severity=severity,
+        evidence=_parts(feeding),
+        help=help,
+        fix=Fix(help, Safety.DISPLAY),
+    )
+
+
+def _parts(feeding: Feeding) -> Iterator[Evidence]:
+    """What the size is made of: the length of the queue, and the arrays of a batch."""
+    place = feeding.queue.place if feeding.queue is not None else feeding.place
+    yield Evidence(f"max_queue_size and {_AHEAD} more: made, handed over and in use", place)
+    batch = _batch(feeding.value)
+    for leaf in leaves(batch) if batch is not None else ():
+        if isinstance(leaf, Array) and leaf.size is not None and leaf.origin is not None:
+            yield Evidence(f"in a batch: {form(leaf)}, {leaf.size.bytes:,} B", leaf.origin.place)
+
+
+def _copied(trace: Trace, feeding: Feeding) -> Finding | None:
+    """Processes write to the pages of Python objects as they count references to them."""
+    workers = _number(feeding.workers, 1)
+    if not feeding.forked or workers is None or workers < 2:
+        return None
+    for assign in trace.assigns():
+        if assign.target is not feeding.value or not assign.path.startswith("self."):
+            continue
+        value = deref(assign.value)
+        if _heavy(value):
+            help = "keep one NumPy array instead (ragged rows: values and offsets), or use threads"
+            return RULE.finding(
+                feeding.place,
+                f"each of the {workers} worker processes ends up with its own copy of {assign.path}",
+                severity=Severity.NOTE,
+                evidence=[
+                    Evidence("Python objects, which forked processes do not share for long", assign.place)
+                ],
+                help=help,
+                fix=Fix(help, Safety.DISPLAY),
+            )
+    return None
+
+
+def _heavy(value: Value) -> bool:
+    """A list or dictionary of unknown length that holds lists, arrays or dictionaries."""
+    match value:
+        case Sequence(kind="list", items=None, count=None):
+            element = deref(value.any)
+            return isinstance(element, Sequence | Mapping) or (
+                isinstance(element, Array) and tags_of(element) >= DECODED
+            )
+        case Mapping(complete=False, other=other) if other is not None:
+            return isinstance(deref(other), Sequence | Mapping | Array)
+    return False
