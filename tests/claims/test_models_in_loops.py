@@ -115,3 +115,24 @@ def test_weights_and_optimizer_state_put_back_train_the_same() -> None:
         variable.assign(np.zeros(variable.shape, variable.dtype))
     model.fit(X, Y, epochs=3, shuffle=False, verbose=0)
     assert all(np.array_equal(one, two) for one, two in zip(model.get_weights(), weights))
+
+
+class TestPredictInLoop:
+    """OOM411."""
+
+    def test_one_row_at_a_time_leaves_no_graph_behind(self) -> None:
+        model = network()
+        model.predict(X[:1], verbose=0)
+        before = graphs()
+        for _ in range(ROUNDS):
+            model.predict(X[:1], verbose=0)
+        assert graphs() == before
+
+    def test_the_fix_gives_the_same_numbers(self) -> None:
+        model = network()
+        called = model(X[:1], training=False).numpy()
+        assert isinstance(called, np.ndarray)
+        np.testing.assert_allclose(called, model.predict(X[:1], verbose=0), rtol=1e-6)
+
+    def test_predict_gives_arrays_and_no_tensors(self) -> None:
+        assert type(network().predict(X[:1], verbose=0)) is np.ndarray

@@ -76,8 +76,8 @@ def _trainings(trace: Trace) -> list[tuple[Call, Model]]:
 
 
 def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
-    around = _loops(call.context)
-    created = _loops(model.context) if model.context is not None else []
+    around = loops_around(call.context)
+    created = loops_around(model.context) if model.context is not None else []
     shared = [loop for loop in around if loop in created]
     if shared:
         if (
@@ -89,7 +89,7 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
         yield _found(trace, call, model, model.context, _made(model), shared, VERBS.get(model.kind, "built"))
         return
     for compiled in model.compiles:
-        again = [loop for loop in around if loop in _loops(compiled.context)]
+        again = [loop for loop in around if loop in loops_around(compiled.context)]
         if again and not _eager_call(compiled) and not _guarded(compiled.context, again[0], compiled.node):
             if not _retried(call.context, again[0]) and not _optimizer_made_before(compiled, again[0]):
                 first = model.compiles[0] is compiled
@@ -97,7 +97,7 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
                 yield _found(trace, call, model, compiled.context, compiled.place, again, verb)
     if len(created) == 1 and len(around) == 1 and model.compiled is not None and not _eager(model):
         # Built in one loop, trained in the next: all of them are alive at once.
-        if created[0] in _loops(model.compiled.context) and not _guarded(
+        if created[0] in loops_around(model.compiled.context) and not _guarded(
             model.context, created[0], _node(model)
         ):
             yield _found(
@@ -114,7 +114,7 @@ def _found(
     loops: list[Loop],
     verb: str,
 ) -> Repeated:
-    cleared = next((one for one in trace.calls(*CLEARING) if loops[0] in _loops(one.context)), None)
+    cleared = next((one for one in trace.calls(*CLEARING) if loops[0] in loops_around(one.context)), None)
     place = _in_body(context, loops[0]) or made or call.place
     return Repeated(
         place=place,
@@ -128,7 +128,7 @@ def _found(
     )
 
 
-def _loops(context: Context) -> list[Loop]:
+def loops_around(context: Context) -> list[Loop]:
     """Loops around an event, innermost first, up to the process that it runs in."""
     loops: list[Loop] = []
     for frame in context.frames():
@@ -193,7 +193,7 @@ def _optimizer_made_before(compiled: Call, loop: Loop) -> bool:
     """Compiled with one optimizer object made before the loop: 1.7 MB a pass, its state is not made again."""
     optimizer = compiled.value("optimizer")
     made = optimizer.made_by if isinstance(optimizer, Optimizer) else None
-    return made is not None and loop not in _loops(made.context)
+    return made is not None and loop not in loops_around(made.context)
 
 
 def _guarded(context: Context | None, loop: Loop, node: cst.CSTNode) -> bool:

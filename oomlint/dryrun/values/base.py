@@ -73,6 +73,7 @@ class Unknown(Value):
     made_by: Pending | None = None
     role: Value | None = None
     operation: Call | None = None  # the operator that gave it (not in the trace)
+    taken: Value | None = None  # the index by which it was taken out of another unknown
 
     def __repr__(self) -> str:
         facts = [self.type or "", self.name or "", *sorted(self.tags)]

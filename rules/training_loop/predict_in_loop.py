@@ -1,0 +1,192 @@
+"""`predict` is called on one item after another in a loop.
+
+## What it does
+
+Reports `model.predict` on a single item (`x[None]`, `np.expand_dims(x, 0)`, `x[i:i + 1]`) in every round of a loop. It
+does not report the prediction of batches, of a fixed item once per epoch, `predict_on_batch`, or a few rounds. With
+versions before Keras 2.4 it is a warning.
+
+## Why is this bad?
+
+`predict` is made for a whole data set: every call makes a pipeline and runs callbacks for it, which for one item
+takes many times as long as the model itself. The memory of the process does not grow with it on current versions
+(0.02 MB a call; older ones did leak), so `clear_session()` after each call frees nothing: `predict` returns NumPy
+arrays.
+
+Where all items are there, one `predict` of all of them is the remedy. Where each depends on the one before (a game, a
+generated text, a camera), call the model itself. That is no remedy in general: `model(x)` takes everything at once
+and is only for what fits into one batch.
+
+## Example
+
+```python
+import numpy as np
+from tensorflow import keras
+
+model = keras.models.load_model("classifier.keras")
+classes = []
+for image in np.load("images.npy", mmap_mode="r"):
+    classes.append(model.predict(np.expand_dims(image, 0)).argmax())
+```
+
+## Use instead
+
+```python
+import numpy as np
+from tensorflow import keras
+
+model = keras.models.load_model("classifier.keras")
+classes = model.predict(np.load("images.npy", mmap_mode="r"), batch_size=32).argmax(axis=-1)
+```
+
+## Fix safety
+
+Unsafe: the call becomes `model(x, training=False).numpy()`, which is right for a model with one output whose input
+fits one batch.
+
+## References
+
+- <https://keras.io/getting_started/faq/#whats-the-difference-between-model-methods-predict-and-call>
+- <https://github.com/tensorflow/tensorflow/issues/33030>
+- <https://github.com/tensorflow/tensorflow/issues/44711>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun.queries.keras_version import keras_at_least
+from oomlint.dryrun.queries.model_rounds import CLEARING, loops_around
+from oomlint.dryrun.queries.single_items import SingleItems
+from oomlint.dryrun.trace import Body, Call, Loop, Trace
+from oomlint.dryrun.values.base import Sequence, deref
+from oomlint.dryrun.values.training import Model
+from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.syntax.blocks import names_bound
+from oomlint.syntax.edits import Replace
+from oomlint.syntax.uses import names_in
+
+if TYPE_CHECKING:
+    from oomlint.project.settings import Settings
+
+RULE = Rule(
+    code="OOM411",
+    name="predict-in-loop",
+    severity=Severity.NOTE,
+    fix=Safety.UNSAFE,
+    literals=("predict",),
+    preview=True,
+    backends=TENSORFLOW_BACKEND,
+)
+
+FEW = 10  # rounds
+FITS = ("keras.Model.fit", "keras.Model.fit_generator")
+STEPS = ("keras.Model.train_on_batch", "keras.Optimizer.apply_gradients")
+# Where the rounds of a loop are an environment's steps, learning in between does not make them epochs.
+ENVIRONMENTS = frozenset(["gym", "gymnasium", "pettingzoo", "pygame", "unityagents", "vizdoom"])
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """Each call of `predict` once."""
+    calls = [call for call in trace.calls("keras.Model.predict") if loops_around(call.context)]
+    if not calls:
+        return
+    single = SingleItems(trace)
+    old = not keras_at_least(trace, settings, 2, 4)
+    seen: set[int] = set()
+    for call in calls:
+        loop = loops_around(call.context)[0]
+        if id(call.node) in seen or loop.kind == "trials" or _few(call.context.loops()):
+            continue
+        argument = call.argument("x") or (call.arguments[0] if call.arguments else None)
+        if argument is None or not single.holds(argument.value):
+            continue
+        if _is_fixed(trace, call, loop) or _is_epoch(trace, single, loop):
+            continue
+        seen.add(id(call.node))
+        yield _finding(trace, call, loop, old)
+
+
+def _few(loops: list[Loop]) -> bool:
+    """Whether the text counts out no more than some rounds in all."""
+    count = 1
+    for loop in loops:
+        if loop.trip is None or not isinstance(loop.trip.value, int):
+            return False
+        count *= loop.trip.value
+    return count <= FEW
+
+
+def _is_fixed(trace: Trace, call: Call, loop: Loop) -> bool:
+    """Whether every round predicts the same item, made before the loop: to watch the training."""
+    argument = call.argument("x") or call.arguments[0]
+    made = trace.maker(argument.value)
+    if made is None or loop in made.context.loops():
+        return False
+    names = names_in(argument.place.node)
+    if any(isinstance(frame, Body) for frame in call.context.since(loop)):
+        return isinstance(argument.place.node, cst.Attribute) and "self" in names
+    return not names & names_bound(loop.place.node)
+
+
+def _is_epoch(trace: Trace, single: SingleItems, loop: Loop) -> bool:
+    """Whether the rounds of a loop are epochs or folds: the prediction is one among the training of all data."""
+    fits = [call for call in trace.calls(*FITS, *STEPS) if loop in call.context.loops()]
+    if any(name.partition(".")[0] in ENVIRONMENTS for name, _ in trace.imports):
+        return False
+    for call in fits:
+        data = call.value("x") or call.value("generator")
+        if loops_around(call.context)[:1] != [loop]:
+            return True
+        if call.name in FITS and not (data is not None and single.holds(data)):
+            return True
+    return False
+
+
+def _finding(trace: Trace, call: Call, loop: Loop, old: bool) -> Finding:
+    evidence = [Evidence("the loop", loop.place)]
+    for clearing in trace.calls(*CLEARING):
+        if loop in clearing.context.loops():
+            text = (
+                "clear_session() frees nothing here: predict gives NumPy arrays and keeps no graph of its own"
+            )
+            evidence.append(Evidence(text, clearing.place))
+            break
+    how = "in every round of a loop"
+    if loop.trip is not None and isinstance(loop.trip.value, int):
+        how = f"in each of {loop.trip.value:,} rounds of a loop"
+    costs = "each call sets up a pipeline for it, which takes longer than the model"
+    if old:
+        costs = "each call sets up a pipeline for it, and before Keras 2.4 leaves memory behind"
+    return RULE.finding(
+        call.place,
+        f"`predict` runs on a single item {how}: {costs}",
+        evidence=evidence,
+        help="predict all items with one call; where each depends on the one before, call the model itself, "
+        "`model(x, training=False)`, which is for inputs that fit one batch",
+        fix=_fix(call),
+        severity=Severity.WARNING if old else Severity.NOTE,
+    )
+
+
+def _fix(call: Call) -> Fix | None:
+    """The model called itself, where one array comes out and no other argument matters."""
+    node, model = call.node, call.receiver
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or not call.arguments:
+        return None
+    first, *rest = node.args
+    if first.star or (first.keyword is not None and first.keyword.value != "x"):
+        return None
+    if any(
+        arg.keyword is None or arg.keyword.value not in ("verbose", "batch_size", "workers") for arg in rest
+    ):
+        return None
+    outputs = deref(model.outputs) if isinstance(model, Model) and model.outputs is not None else None
+    if "" in call.targets or isinstance(outputs, Sequence):
+        return None  # several outputs
+    source = call.source
+    text = f"{source.code(node.func.value)}({source.code(first.value)}, training=False).numpy()"
+    return Fix("call the model itself", Safety.UNSAFE, (Replace(call.place, text),))
