@@ -31,6 +31,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("settings")
     for key, metavar, many, about in _FLAGS:
         group.add_argument(f"--{key}", metavar=metavar, action="append" if many else "store", help=about)
+    group.add_argument("--preview", action="store_true", help="run rules that are still in preview too")
     group.add_argument("--config", metavar="FILE", type=Path, help="use this configuration file and no other")
     group.add_argument(
         "--isolated",
@@ -51,4 +52,6 @@ def configurations(arguments: argparse.Namespace) -> Configurations:
         if many:
             given = [code.strip() for text in given for code in text.split(",") if code.strip()]
         overrides[key] = (given, f"--{key}")
+    if arguments.preview:
+        overrides["preview"] = (True, "--preview")
     return Configurations(overrides, file=arguments.config, isolated=arguments.isolated)

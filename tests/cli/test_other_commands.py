@@ -73,6 +73,7 @@ def test_config_shows_values_and_where_they_come_from(tmp_path):
     assert f'gpu = "L4"  # {tmp_path / "oomlint.toml"}' in lines
     assert 'fail-on = "note"  # --fail-on' in lines
     assert "preview = false  # default" in lines
+    assert "preview = true  # --preview" in oomlint("config", "--preview", cwd=tmp_path).stdout
     data = json.loads(oomlint("config", "--output-format", "json", cwd=tmp_path).stdout)
     assert data["host-memory"] == {"value": 17179869184, "origin": "default"}
     assert data["fail-on"]["value"] == "error"
