@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from oomlint.dryrun.queries.tensor_sizes import Factor
     from oomlint.dryrun.values.base import Trail
     from oomlint.dryrun.values.training import Layer
+    from oomlint.findings.model import Finding
     from oomlint.project.settings import Budget
 
 MAX_LINES = 8  # of evidence: the reader wants the numbers, not their biography
@@ -60,3 +61,14 @@ def given(layer: Layer) -> Iterator[Evidence]:
 def times(units: float) -> str:
     """A factor as people write it: `4`, `2.25`."""
     return f"{units:.2f}".rstrip("0").rstrip(".")
+
+
+def largest(found: Iterable[tuple[int, Finding]]) -> Iterator[Finding]:
+    """Of the findings at one place the one with the most bytes: a model may be trained in several ways."""
+    best: dict[int, tuple[int, Finding]] = {}
+    for size, finding in found:
+        before = best.get(id(finding.place.node))
+        if before is None or before[0] < size:
+            best[id(finding.place.node)] = size, finding
+    for _, finding in best.values():
+        yield finding

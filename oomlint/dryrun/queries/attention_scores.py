@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.catalog.keras.apply import config_of, short
 from oomlint.dryrun.catalog.keras.dims import UNSURE, axis_of, known, product
 from oomlint.dryrun.queries.tensor_sizes import Factor, batch_factor, count, factor, itemsize_of
-from oomlint.dryrun.queries.trained_models import layers_in_use, trained_models
+from oomlint.dryrun.queries.trained_models import clearly_trained, layers_in_use
 from oomlint.dryrun.values.arrays import Dim
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def attention_scores(trace: Trace) -> Iterator[Scores]:
     """The scores of every attention layer whose every factor is known, those of one place together."""
     groups: dict[tuple[int, int], Scores] = {}
     counted: set[tuple[int, int]] = set()
-    for number, trained in enumerate(trained_models(trace)):
+    for number, trained in enumerate(clearly_trained(trace)):
         for use in layers_in_use(trained.model):
             if id(use.layer) in trained.frozen or (number, id(use.layer)) in counted:
                 continue

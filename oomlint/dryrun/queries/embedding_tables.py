@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.catalog.keras.apply import config_of, short
 from oomlint.dryrun.catalog.keras.dims import known
 from oomlint.dryrun.queries.tensor_sizes import policy_itemsize
-from oomlint.dryrun.queries.trained_models import layers_in_use, trained_models
+from oomlint.dryrun.queries.trained_models import clearly_trained, layers_in_use
 from oomlint.dryrun.values.base import Const, deref
 from oomlint.dryrun.values.program import Instance, Library
 from oomlint.dryrun.values.training import Optimizer
@@ -59,7 +59,7 @@ class Table:
 def embedding_tables(trace: Trace) -> list[list[Table]]:
     """For every trained model its tables that are trained too, those of one place together."""
     found: list[list[Table]] = []
-    for trained in trained_models(trace):
+    for trained in clearly_trained(trace):
         groups: dict[int, Table] = {}
         for table in _tables(trained):
             before = groups.get(id(table.place.node))

@@ -14,14 +14,14 @@ from oomlint.dryrun.queries.pipelines import BATCHING, stage_name
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.trace import Within
 from oomlint.dryrun.values.arrays import Array, Dim
-from oomlint.dryrun.values.base import Const, Sequence, Step, deref, extend
+from oomlint.dryrun.values.base import Const, Sequence, Step, Unknown, deref, extend
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.training import Layer, Model, Optimizer, Tape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oomlint.dryrun.trace import Call, Trace
+    from oomlint.dryrun.trace import Assign, Call, Trace
     from oomlint.dryrun.values.base import Value
     from oomlint.syntax.place import Place
 
@@ -57,6 +57,21 @@ def _elsewhere(trained: Trained) -> bool:
     calls = () if trained.compiled is None else (trained.compiled,)
     strategy = replicas.of_model(trained.model, *calls)
     return strategy is not None and ("TPU" in strategy.type or "ParameterServer" in strategy.type)
+
+
+def clearly_trained(trace: Trace) -> list[Trained]:
+    """The same, where it is certain which of their layers are frozen: none if `trainable` was set on unknown ones."""
+    return [] if any(map(_freezes_unknown, trace.assigns())) else trained_models(trace)
+
+
+def _freezes_unknown(assign: Assign) -> bool:
+    """`for layer in base.layers: layer.trainable = False` where those layers are not known one by one."""
+    if not assign.path.endswith(".trainable") or assign.target is None:
+        return False
+    if isinstance(assign.value, Const) and assign.value.value is True:
+        return False
+    target = deref(assign.target)
+    return isinstance(target, Unknown) or (isinstance(target, Layer) and target.made_by is None)
 
 
 _FOUND: WeakKeyDictionary[Trace, list[Trained]] = WeakKeyDictionary()

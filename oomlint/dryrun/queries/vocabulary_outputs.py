@@ -9,7 +9,7 @@ from oomlint.dryrun.catalog.keras.apply import config_of, short
 from oomlint.dryrun.catalog.keras.dims import UNSURE, known
 from oomlint.dryrun.catalog.keras.graph import Node, tensors
 from oomlint.dryrun.queries.tensor_sizes import Factor, batch_factor, count, factor, itemsize_of
-from oomlint.dryrun.queries.trained_models import trained_models
+from oomlint.dryrun.queries.trained_models import clearly_trained
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Opaque, deref
 from oomlint.dryrun.values.program import Library
@@ -58,7 +58,7 @@ class Output:
 def vocabulary_outputs(trace: Trace) -> Iterator[Output]:
     """The widest use of every output that is large by its words."""
     largest: dict[int, Output] = {}
-    for trained in trained_models(trace):
+    for trained in clearly_trained(trace):
         for tensor in tensors(trained.model.outputs):
             output = _output(tensor, trained)
             if output is not None:

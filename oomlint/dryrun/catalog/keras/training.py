@@ -16,7 +16,7 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Step, Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.program import Instance, Library, Method
-from oomlint.dryrun.values.training import Model, Optimizer
+from oomlint.dryrun.values.training import Layer, Model, Optimizer
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -185,9 +185,13 @@ def frozen_layers(model: Value) -> list[Value]:
     """The layers that are not trained as things stand: by their own `trainable`, else by what they are part of."""
     if is_frozen(model):
         return [layer for layer in inner_layers(model) if not is_thawed(layer)]
-    if not isinstance(model, Model):
-        return []
-    return [layer for part in model.layers or [] for layer in frozen_layers(part)]
+    parts: list[Value] = []
+    if isinstance(model, Model):
+        parts = model.layers or []
+    elif isinstance(model, Layer):  # of a wrapper, or of the program's own layer
+        parts = [] if model.inner is None else [deref(model.inner)]
+        parts = [*parts, *tensors(model.attributes.get("_parts"))]
+    return [layer for part in parts for layer in frozen_layers(part)]
 
 
 def is_thawed(layer: Value) -> bool:
