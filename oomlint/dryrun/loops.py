@@ -17,17 +17,16 @@ from oomlint.dryrun import imports, operators, subscripts
 from oomlint.dryrun.catalog.registry import Iteration
 from oomlint.dryrun.flow import Flow, Ways
 from oomlint.dryrun.state import Key, Scope
-from oomlint.dryrun.trace import Branch, Iterate, Loop
+from oomlint.dryrun.trace import Argument, Branch, Call, Iterate, Loop
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref, join_all, tags_of
+from oomlint.dryrun.values.data import Dataset
 from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
 
 MAX_UNROLL = 64  # rounds of one loop; DenseNet's longest block has 48 layers
-MAX_ROUNDS = (
-    256  # rounds of loops in one another: DenseNet's four blocks make 192, a sweep over pixels is no network
-)
+MAX_ROUNDS = 512  # rounds of loops in one another: three ResNets of four stages make 432, a sweep over pixels is no network
 # Methods whose call in a loop's body says that the loop trains or measures and does not build.
 TRAINING = frozenset(
     [
@@ -270,7 +269,12 @@ def comprehension(run: Run, node: Any) -> Value:
     if exact:
         return Sequence(kind, items=results, context=run.context, loop=loop)
     element = results[0] if len(results) == 1 else join_all(results)
-    return Sequence(kind, element=soften(element), count=count, context=run.context, loop=loop)
+    made = Sequence(kind, element=soften(element), count=count, context=run.context, loop=loop)
+    source = deref(loop.iterable) if loop.iterable is not None else None
+    if kind == "list" and isinstance(source, Dataset):
+        call = Call("builtins.list", loop.place, run.context, None, (Argument(source, loop.place),), result=made)
+        run.record(call)  # as `list(dataset)` is: every element in memory at once
+    return made
 
 
 def dict_comprehension(run: Run, node: cst.DictComp) -> Value:

@@ -155,6 +155,8 @@ def list_(call: Call, run: Run) -> Value:
     name = call.name.rpartition(".")[2]
     value = call.value("iterable")
     result = collected("tuple" if name == "tuple" else "list", run, call, value)
+    if isinstance(value, Dataset) or "tf.data" in result.tags:
+        run.record(call)  # every element in memory at once: worth an event
     if result.items is None:
         return result
     if name == "reversed":

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.catalog.arrays.making import tags_of_all
 from oomlint.dryrun.catalog.python.builtin_functions import items_of, one_of, positional
 from oomlint.dryrun.catalog.registry import function
-from oomlint.dryrun.trace import Iterate, Loop
+from oomlint.dryrun.trace import Argument, Iterate, Loop
 from oomlint.dryrun.values.base import Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.data import Dataset
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -28,11 +29,19 @@ def _columns(values: list[Value]) -> Sequence:
     return Sequence("generator", items=columns, tags=tags_of_all(*values))
 
 
+def _given(argument: Argument) -> Value:
+    return deref(argument.value)
+
+
 @function("builtins.zip")
 def zip_(call: Call, run: Run) -> Value:
     """Items side by side, as many as the shortest has."""
     values = positional(call)
     if any(argument.star for argument in call.arguments):
+        if any(
+            isinstance(value, Dataset) or "tf.data" in tags_of(value) for value in map(_given, call.arguments)
+        ):
+            run.record(call)  # `zip(*dataset)` takes every element first
         return _columns([deref(argument.value) for argument in call.arguments])
     columns = [items_of(run, value) for value in values]
     exact = [column.items for column in columns]

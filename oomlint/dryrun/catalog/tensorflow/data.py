@@ -259,7 +259,8 @@ def elements(value: Value, run: Run) -> Iteration:
 def numpy_iterator(call: Call, run: Run) -> Value:
     """The elements as NumPy arrays."""
     assert isinstance(call.receiver, Dataset)
-    return Sequence("generator", element=as_numpy(call.receiver.element), count=call.receiver.count)
+    element = as_numpy(call.receiver.element)
+    return Sequence("generator", element=element, count=call.receiver.count, tags=frozenset({"tf.data"}))
 
 
 @method(Dataset, "make_one_shot_iterator", "make_initializable_iterator", "__iter__")
