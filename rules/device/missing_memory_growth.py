@@ -63,15 +63,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from oomlint.rules.device.insertion import after_imports
+
 from oomlint.dryrun.queries import child_processes, gpu_setup, replicas
 from oomlint.dryrun.queries.environment import environment
-from oomlint.dryrun.trace import Body, Call, Trace
+from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.base import Const, deref
 from oomlint.dryrun.values.training import Layer, Model
-from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
+from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Rule, Safety, Severity
 from oomlint.project.settings import Settings
-from oomlint.syntax.blocks import imports_of, index_of
-from oomlint.syntax.edits import AddImport, Edit, InsertAfter
 from oomlint.syntax.place import Place
 
 RULE = Rule(
@@ -86,6 +86,10 @@ RULE = Rule(
 FITS = ("keras.Model.fit", "keras.Model.fit_generator")
 TRAINS = (*FITS, "keras.Model.train_on_batch", "keras.Optimizer.apply_gradients", "keras.Optimizer.minimize")
 VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
+BLOCK = (
+    'for gpu in {tf}.config.list_physical_devices("GPU"):',
+    "    {tf}.config.experimental.set_memory_growth(gpu, True)",
+)
 FRAMEWORKS = ("torch", "jax", "cupy", "mxnet", "paddle")
 
 
@@ -115,7 +119,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         severity=Severity.WARNING if shared else Severity.NOTE,
         evidence=evidence,
         help="switch growth on for every GPU after the imports, before anything makes a tensor, variable or dataset",
-        fix=_fix(trace),
+        fix=after_imports(trace, BLOCK, "set memory growth on every GPU after the imports"),
     )
 
 
@@ -173,41 +177,3 @@ def _second_model(training: list[Call]) -> list[Evidence]:
             models.setdefault(id(call.receiver), call)
     text = "a second model is trained here, out of the same pool: growth makes no room for it"
     return [Evidence(text, call.place) for call in list(models.values())[1:2]]
-
-
-def _fix(trace: Trace) -> Fix | None:
-    """The block, after the imports that bring TensorFlow in (or Keras, if TensorFlow itself is not imported)."""
-    imports = imports_of(trace.source, "tensorflow", ("keras", "tf_keras"))
-    if imports is None or any(module.startswith("tensorflow.compat.v1") for module, _ in trace.imports):
-        return None  # a session has its own options
-    last = _visible_set(trace, imports.index)
-    if last is None:
-        return None
-    name = imports.name or "tf"
-    block = [
-        "",
-        f'for gpu in {name}.config.list_physical_devices("GPU"):',
-        f"    {name}.config.experimental.set_memory_growth(gpu, True)",
-    ]
-    statements = trace.source.module.body
-    if last + 1 < len(statements) and not getattr(statements[last + 1], "leading_lines", ()):
-        block.append("")
-    place = trace.source.place(imports.last)
-    edits: list[Edit] = [InsertAfter(trace.source.place(statements[last]), tuple(block))]
-    if imports.name is None:
-        edits.insert(0, AddImport(place, "import tensorflow as tf"))
-    return Fix("set memory growth on every GPU after the imports", Safety.UNSAFE, tuple(edits))
-
-
-def _visible_set(trace: Trace, index: int) -> int | None:
-    """The number of the statement after which the visible GPUs are settled, from a statement of the module on.
-
-    Listing the GPUs makes CUDA read CUDA_VISIBLE_DEVICES, so the script has to have set it by then.
-    """
-    block = trace.source.module.body
-    for call, _ in environment(trace, "CUDA_VISIBLE_DEVICES"):
-        at = index_of(block, call.node) if call.source is trace.source else None
-        if at is None or call.context.innermost(Body) is not None:
-            return None
-        index = max(index, at)
-    return index

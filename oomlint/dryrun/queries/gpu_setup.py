@@ -31,7 +31,7 @@ VISIBLE = "tf.config.set_visible_devices"
 RUNTIME_ERRORS = frozenset(["builtins.RuntimeError", "builtins.Exception", "builtins.BaseException"])
 VALUE_ERRORS = frozenset(["builtins.ValueError", "builtins.Exception", "builtins.BaseException"])
 
-_VERBS = ("set", "config", "init", "limit", "allow", "select")
+_VERBS = ("set", "config", "init", "limit", "allow", "select", "hide", "disable", "pick", "assign", "choose")
 
 # These make no devices of TensorFlow's own context, but the process' GPU allocator, with the options of that moment.
 # gpu_process_state.cc: one allocator per GPU, made once, for the first caller.
@@ -263,8 +263,8 @@ def _there(branch: Branch) -> bool:
     return f"not-{NONE_THERE}" in tags_of(test)
 
 
-def on_the_cpu(trace: Trace, call: Call) -> bool:
-    """Whether the GPU is hidden from the script, or the call placed on the CPU."""
+def hidden(trace: Trace) -> bool:
+    """Whether the GPU is hidden from TensorFlow, or from the whole script."""
     for _, value in environment(trace, "CUDA_VISIBLE_DEVICES"):
         if isinstance(value, Const) and str(value.value).strip() in ("", "-1", "None"):
             return True
@@ -275,6 +275,13 @@ def on_the_cpu(trace: Trace, call: Call) -> bool:
             return True
         if empty and hiding.const("device_type", "GPU") in ("GPU", None):
             return True
+    return False
+
+
+def on_the_cpu(trace: Trace, call: Call) -> bool:
+    """Whether the GPU is hidden from the script, or the call placed on the CPU."""
+    if hidden(trace):
+        return True
     for frame in call.context.all(Within):
         manager = deref(frame.manager)
         if isinstance(manager, Opaque) and manager.type == "tf.device" and manager.made_by is not None:

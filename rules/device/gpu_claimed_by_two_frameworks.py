@@ -1,0 +1,217 @@
+"""TensorFlow only reads the data, and takes the GPU from JAX or PyTorch, which train on it.
+
+## What it does
+
+Reports the call by which TensorFlow opens the GPU, in a script that trains with JAX or PyTorch on it and uses
+TensorFlow for `tf.data`, TensorFlow Datasets, decoding or summaries only, without hiding the GPU from TensorFlow.
+
+It is a note where Keras runs on JAX or PyTorch: Keras then asks TensorFlow for growth itself. It does so when it is
+imported, so a data set that was made before that is a warning again.
+
+## Why is this bad?
+
+A data set is enough: the first one makes TensorFlow open every GPU it sees and reserve nearly all of its memory,
+though it will compute nothing there. JAX wants three quarters of the same GPU at its own first
+operation, PyTorch what it needs; whoever comes second dies of an out-of-memory error that names neither
+TensorFlow nor the data. Placing the pipeline with `tf.device("CPU")` does not help, as opening comes first; nor does
+`XLA_PYTHON_CLIENT_PREALLOCATE`, which is about JAX's part.
+
+## Example
+
+```python
+import jax
+import optax
+import tensorflow as tf
+
+optimizer = optax.adam(1e-3)
+gradients = jax.grad(lambda w, x: ((x @ w) ** 2).mean())
+dataset = tf.data.Dataset.from_tensor_slices([[1.0, 2.0]]).batch(1)
+```
+
+## Use instead
+
+```python
+import jax
+import optax
+import tensorflow as tf
+
+tf.config.set_visible_devices([], "GPU")
+
+optimizer = optax.adam(1e-3)
+gradients = jax.grad(lambda w, x: ((x @ w) ** 2).mean())
+dataset = tf.data.Dataset.from_tensor_slices([[1.0, 2.0]]).batch(1)
+```
+
+## Fix safety
+
+Unsafe: TensorFlow sees no GPU afterwards. What it computes after all, it computes on the CPU.
+
+## References
+
+- <https://github.com/google-deepmind/acme/issues/208>
+- <https://docs.jax.dev/en/latest/gpu_memory_allocation.html>
+- <https://www.tensorflow.org/api_docs/python/tf/config/set_visible_devices>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oomlint.rules.device.insertion import after_imports
+
+from oomlint.dryrun.queries import gpu_setup
+from oomlint.dryrun.queries.backend import keras_backend
+from oomlint.dryrun.queries.environment import environment
+from oomlint.dryrun.trace import Call, Trace
+from oomlint.dryrun.values.base import Const
+from oomlint.findings.model import Evidence, Finding, Rule, Safety, Severity
+from oomlint.project.settings import Settings
+
+RULE = Rule(
+    code="OOM106",
+    name="gpu-claimed-by-two-frameworks",
+    severity=Severity.WARNING,
+    fix=Safety.UNSAFE,
+    literals=(
+        *("jit", "pmap", "grad", "value_and_grad", "backward", "Trainer", "fit"),
+        *(
+            "from_tensor_slices",
+            "from_tensors",
+            "from_generator",
+            "list_files",
+            "TFRecordDataset",
+            "TextLineDataset",
+        ),
+        *("load", "builder", "as_numpy", "image_dataset_from_directory", "read_file"),
+    ),
+    preview=True,
+)
+
+BLOCK = ('{tf}.config.set_visible_devices([], "GPU")',)
+READS = ("tf.", "tensorflow_datasets.", "keras.utils.")
+# TensorFlow computes: it is there for more than data.
+COMPUTES = (
+    "tf.GradientTape",
+    "tf.Variable",
+    "tf.saved_model.load",
+    "tensorflow_hub.load",
+    "tensorflow_hub.KerasLayer",
+)
+KERAS = ("keras.Model", "keras.Sequential", "keras.layers.", "keras.applications.")
+JAX_TRAINS = ("jax.grad", "jax.value_and_grad", "jax.pmap")
+JAX_LIBRARIES = ("optax.", "flax.", "haiku.", "equinox.", "brax.")
+TORCH_LIBRARIES = ("pytorch_lightning.", "lightning.", "accelerate.", "transformers.Trainer")
+NAMES = {"jax": "JAX", "torch": "PyTorch"}
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """The call by which TensorFlow opens the GPU that another framework trains on."""
+    if not {"jax", "torch"} & trace.libraries.keys() or gpu_setup.hidden(trace) or _bounded(trace):
+        return
+    builds = any(call.name.startswith(KERAS) for call in trace.all_calls())
+    backend = keras_backend(trace, settings) if builds else "tensorflow"
+    keras = backend in NAMES and builds
+    if backend is None or (not keras and (builds or trace.calls(*COMPUTES))):
+        return
+    trains = (backend or "", None) if keras else (_jax(trace) or _torch(trace))
+    maker = _maker(trace)
+    place = gpu_setup.seen_from(trace.source, maker) if maker is not None else None
+    if trains is None or maker is None or place is None:
+        return
+    framework, training = trains
+    early = maker.source is not trace.source or maker.index < trace.imported.get("keras", 0)
+    quiet = keras and not early
+    if quiet:
+        message = (
+            f"TensorFlow opens the GPU at {maker.name} only to read data, beside Keras on {NAMES[framework]}: with "
+            "growth, which Keras asks for, and a CUDA context of its own"
+        )
+    else:
+        message = (
+            f"TensorFlow reserves the GPU's memory at {maker.name} only to read data, "
+            f"and {NAMES[framework]} trains on that GPU"
+        )
+    yield RULE.finding(
+        place,
+        message,
+        severity=Severity.NOTE if quiet else Severity.WARNING,
+        evidence=[Evidence(f"{training.name} trains", training.place)] if training is not None else [],
+        help='hide the GPU from TensorFlow right after importing it: tf.config.set_visible_devices([], "GPU")',
+        fix=after_imports(trace, BLOCK, "hide the GPU from TensorFlow")
+        if maker.source is trace.source
+        else None,
+    )
+
+
+def _maker(trace: Trace) -> Call | None:
+    """What makes TensorFlow's devices first, when the script runs."""
+    handed = gpu_setup.handed_over(trace)
+    for call in trace.all_calls():
+        if call.name.startswith(READS) and gpu_setup.makes_devices(call, keras3=True):
+            body = gpu_setup.uncalled(call.context)
+            if body is None or id(body.function) in handed:
+                return call
+    return None
+
+
+def _bounded(trace: Trace) -> bool:
+    """Whether TensorFlow takes no more than it needs, or than it was given; or who knows (a helper out of sight)."""
+    if trace.calls(gpu_setup.GROWTH, gpu_setup.LIMIT) or gpu_setup.on_a_tpu(trace):
+        return True
+    for _, value in environment(trace, "TF_FORCE_GPU_ALLOW_GROWTH"):
+        if not isinstance(value, Const) or value.value == "true":
+            return True
+    return any(gpu_setup.sets_up(call) for call in trace.all_calls())
+
+
+def _jax(trace: Trace) -> tuple[str, Call] | None:
+    """Where JAX trains, unless it was sent elsewhere than to the GPU."""
+    if "jax" not in trace.libraries:
+        return None
+    for name in ("JAX_PLATFORMS", "JAX_PLATFORM_NAME"):
+        if any(_elsewhere(getattr(value, "value", None)) for _, value in environment(trace, name)):
+            return None
+    for call in trace.calls("jax.config.update"):
+        values = [argument.const() for argument in call.arguments]
+        if "platform" in str(values[0]) and _elsewhere(values[-1]):
+            return None
+    if trace.calls_under("jax.tools.colab_tpu."):
+        return None
+    runs = any(gpu_setup.uncalled(call.context) is None for call in _under(trace, "jax.", *JAX_LIBRARIES))
+    training = trace.calls(*JAX_TRAINS) or _under(trace, "optax.")
+    return ("jax", training[0]) if runs and training else None
+
+
+def _elsewhere(platform: object) -> bool:
+    """Whether a platform is not the GPU (None: which, is not known)."""
+    return platform != "" and not any(name in str(platform).lower() for name in ("gpu", "cuda", "rocm"))
+
+
+def _torch(trace: Trace) -> tuple[str, Call] | None:
+    """Where PyTorch trains, with a sign that it does so on the GPU."""
+    if "torch" not in trace.libraries:
+        return None
+    methods = [*trace.loose, *trace.calls("unresolved")]
+    lightning = _under(trace, *TORCH_LIBRARIES)
+    on_gpu = bool(lightning or trace.calls_under("torch.cuda.")) or any(
+        _method(call) == "cuda" or _cuda(call) for call in (*methods, *trace.calls("torch.device"))
+    )
+    steps = [call for call in methods if _method(call) == "backward"]
+    training = steps or lightning or trace.calls_under("torch.optim.")
+    return ("torch", training[0]) if on_gpu and training else None
+
+
+def _method(call: Call) -> str:
+    return (call.path or "").rpartition(".")[2] if call.name == "unresolved" else call.name
+
+
+def _cuda(call: Call) -> bool:
+    """`torch.device("cuda")`, `model.to("cuda:0")`."""
+    values = (argument.const() for argument in call.arguments[:1])
+    return (call.name == "torch.device" or _method(call) == "to") and any(
+        str(v).startswith("cuda") for v in values
+    )
+
+
+def _under(trace: Trace, *prefixes: str) -> list[Call]:
+    return [call for prefix in prefixes for call in trace.calls_under(prefix)]
