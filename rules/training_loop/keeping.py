@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FEW = 10  # as many tensors are not a collection yet
 # Calls that give eager tensors worth keeping an eye on: models, losses, metrics. Data set elements are not theirs.
 COMPUTES = ("keras.Model.", "keras.Layer.", "keras.losses.", "keras.metrics.")
+# What a session of TF1 gives back is NumPy's.
+SESSIONS = ("tf.Session.", "tf.InteractiveSession.")
 # Methods that run before what fills a list; others that set it to an empty one start it again.
 BEGINNINGS = frozenset(["__init__", "build", "setup", "on_train_begin", "on_test_begin", "on_predict_begin"])
 AVERAGES = frozenset("mean average median plot nanmean sum min max".split())
@@ -77,7 +79,7 @@ def is_computed(trace: Trace, value: Value, depth: int) -> bool:
     ):
         return True
     maker = trace.maker(value)
-    if maker is None or depth > 8:
+    if maker is None or depth > 8 or maker.name.startswith(SESSIONS):
         return False
     tensor = isinstance(value, Array) and value.library == "tensor"
     if not tensor and not (isinstance(value, Unknown) and maker.name.startswith(("tf.", "keras.ops."))):
@@ -101,9 +103,7 @@ def rounds_of(kept: Kept) -> tuple[Loop | None, int | None] | None:
     """The loop (None in a callback) that fills a container, and how often where that is known; None if nothing does."""
     context = kept.call.context
     function = context.function()
-    if context.role("tf.function") is not None or any(
-        body.function.name == "call" for body in context.all(Body)
-    ):
+    if context.role("tf.function") is not None or any(_is_traced(body) for body in context.all(Body)):
         return None  # a list in a graph lives while the graph is traced
     made: Context | None = kept.container.context
     if made is None:
@@ -138,6 +138,15 @@ def rounds_of(kept: Kept) -> tuple[Loop | None, int | None] | None:
         if hook and "keras.callbacks.Callback" in function.owner.library_bases():
             return None, None
     return None
+
+
+def _is_traced(body: Body) -> bool:
+    """Whether a body runs while a model is put together or traced: `call`, or any other method of a layer."""
+    owner = body.function.owner
+    bases = owner.library_bases() if owner is not None else ()
+    return body.function.name == "call" or any(
+        base.startswith(("keras.Layer", "keras.layers.")) for base in bases
+    )
 
 
 def sometimes(kept: Kept) -> bool:

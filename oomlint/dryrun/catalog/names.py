@@ -37,6 +37,7 @@ _MOVED_PREFIXES = (
     ("tf.distribute.experimental.", "tf.distribute."),
     ("tf.data.experimental.AUTOTUNE", "tf.data.AUTOTUNE"),
     ("tf.estimator.experimental.", "tf.estimator."),
+    ("tf.dtypes.", "tf."),
     ("tf.optimizers.", "keras.optimizers."),
     ("tf.losses.", "keras.losses."),
     ("tf.metrics.", "keras.metrics."),

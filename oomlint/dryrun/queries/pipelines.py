@@ -39,7 +39,12 @@ def received(call: Call) -> Dataset | None:
 def in_memory(cache: Call) -> bool:
     """Whether a `cache` call keeps its elements in memory: no file, or an empty name for it."""
     argument = cache.argument("filename")
-    return argument is None or (isinstance(deref(argument.value), Const) and not argument.const())
+    if argument is None:
+        return True
+    name = deref(argument.value)
+    # `if path: data = data.cache(path)`: there it is not the empty default.
+    asked = any(branch.taken and deref(branch.test) is name for branch in cache.context.all(Branch))
+    return isinstance(name, Const) and not name.value and not asked
 
 
 def since(dataset: Dataset, name: str) -> tuple[Call, ...] | None:
