@@ -14,7 +14,8 @@ import libcst as cst
 from oomlint.dryrun.catalog.arrays.making import NumpyFloat, NumpyInt
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.changing import Change, Changes
-from oomlint.dryrun.trace import Body, Branch, Context, Loop
+from oomlint.dryrun.queries.hoisting import in_one_round
+from oomlint.dryrun.trace import Body, Context, Loop
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function, Instance, Method, Partial
@@ -97,23 +98,7 @@ def _counts(call: Call) -> bool:
     made = function.traced
     if made is not None and made.argument("input_signature") is not None:
         return deref(made.value("input_signature") or Unknown()) == Const(None)
-    return not _in_one_round(call.context)
-
-
-def _in_one_round(context: Context) -> bool:
-    for frame in context.frames():
-        if isinstance(frame, Loop):
-            return False
-        if isinstance(frame, Branch) and frame.taken:
-            match frame.test_node:
-                case cst.Comparison(
-                    left=cst.Name() | cst.Attribute(),
-                    comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer())],
-                ):
-                    return True
-                case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is())]):
-                    return True
-    return False
+    return not in_one_round(call.context)
 
 
 def _argument(call: Call, argument: Argument, changes: Changes) -> Retraced | None:
