@@ -22,6 +22,8 @@ def moved_before(trace: Trace, moving: Call, over: Sequence[Call]) -> tuple[Edit
     """The edits that put a stage in front of the stages directly before it; none where that may change more."""
     if any(stage.place.source is not trace.source for stage in (*over, moving)):
         return ()
+    if any(len(getattr(call.node, "args", ())) != len(call.arguments) for call in (*over, moving)):
+        return ()  # `tf.data.Dataset.shuffle(dataset, n)` has its dataset among the arguments
     if any(stage.context.frame is not moving.context.frame for stage in over):
         return ()  # in another block: not every way leads through both
     statements = [call.statement.node for call in (*over, moving) if call.statement is not None]

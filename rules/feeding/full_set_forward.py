@@ -11,8 +11,8 @@ above all of it).
 Calling a model is one forward pass: all rows go to the device together, and so do the outputs of every layer for
 all rows, which are many times the input. `predict` and `evaluate` go by batches.
 
-Batches, slices, single examples, symbolic inputs while a model is built, small tables and generated points are
-not reported.
+Batches, slices, single examples, symbolic inputs while a model is built, small tables, generated points, and
+networks whose outputs are known to be small even for all rows (dense layers on MNIST) are not reported.
 
 ## Example
 
@@ -58,10 +58,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.queries import gpu_setup
+from oomlint.dryrun.queries.forward_pass import forward_bytes
+from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Argument, Body, Call, Context
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Value, deref
-from oomlint.dryrun.values.training import Tape
+from oomlint.dryrun.values.training import Layer, Model, Tape
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import Replace
@@ -81,6 +83,7 @@ RULE = Rule(
 FEW_ROWS = 1_000
 MAX_STEPS = 20  # of a computation, from `.numpy()` back to the model
 SMALL = 4 * 2**20  # bytes: a table that any device takes in one piece
+LITTLE = 256 * 2**20  # bytes of layers' outputs: MNIST through a few dense layers, which no GPU notices
 TRAINED = ("keras.Model.fit", "keras.Model.evaluate", "keras.Model.predict", "keras.Model.train_on_batch")
 
 UPDATES = ("keras.Optimizer.apply_gradients", "keras.Optimizer.apply", "keras.Optimizer.minimize")
@@ -107,6 +110,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         size = operand.size
         severity = over(size, settings.budget.gpu) if size is not None else None
+        held = _forward(call, operand)
+        if severity is None and held is not None and held[0] < LITTLE:
+            continue
         why = None if severity is not None else _plainly_whole(trace, call, operand)
         if severity is None and why is None:
             continue
@@ -119,11 +125,30 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         yield RULE.finding(
             argument.place,
             f"one forward pass over {count} of {name}, whose layers' outputs are on the device together{told}",
-            evidence=[*(factors(size) if size is not None else ()), *([why] if why is not None else [])],
+            evidence=[
+                *(factors(size) if size is not None else ()),
+                *([why] if why is not None else []),
+                *_largest(held),
+            ],
             help="use `predict` with a batch size, or loop over batches",
             fix=_fix(trace, call, argument),
             severity=severity,
         )
+
+
+def _forward(call: Call, operand: Array) -> tuple[int, Layer] | None:
+    """Bytes of layers' outputs in this pass, with the layer whose output is the largest."""
+    model = deref(call.receiver) if call.receiver is not None else None
+    rows = operand.shape[0] if operand.shape else None
+    if not isinstance(model, Model) or rows is None:
+        return None
+    return forward_bytes(model, rows.value, differentiated=_in_tape(call.context))
+
+
+def _largest(held: tuple[int, Layer] | None) -> list[Evidence]:
+    if held is None or held[1].made_by is None:
+        return []
+    return [Evidence(f"layers' outputs of {human(held[0])}, the largest of this one", held[1].made_by.place)]
 
 
 def _plainly_whole(trace: Trace, call: Call, operand: Array) -> Evidence | None:

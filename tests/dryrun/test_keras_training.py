@@ -10,6 +10,8 @@ import pytest
 from oomlint.documents.python_file import document_from_text
 from oomlint.dryrun.catalog.keras.training import slots_of
 from oomlint.dryrun.interpreter import dry_run
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Sequence
 from oomlint.dryrun.values.training import Model
 from oomlint.syntax.parse import parse
 
@@ -203,3 +205,45 @@ model.add(keras.layers.Flatten())
     assert plain(kept.output_shape) == (None, 28 * 28 * 4)
     assert kept.parameters is None
     assert dry(text.format(layer="keras.layers.MaxPooling2D()")).output_shape is None
+
+
+PREDICTING = """
+import numpy as np
+import tensorflow as tf
+inputs = keras.Input((6, 7))
+model = keras.Model(inputs, [keras.layers.Dense(3)(inputs), keras.layers.Flatten()(inputs)])
+data = tf.data.Dataset.from_tensor_slices(np.zeros((50, 6, 7), dtype="float32"))
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "model.predict(np.zeros((50, 6, 7), dtype='float32'), batch_size=8)",
+        "model.predict(data.batch(10))",
+        "model.predict(data.batch(10), steps=3)",
+        "model.predict(data.repeat().batch(10), steps=7)",
+        "model.predict(data.map(lambda x: (x, x)).take(20).batch(5))",
+    ],
+)
+def test_predictions_have_a_row_for_each_sample(call: str) -> None:
+    """As many rows as Keras gives for each output, from arrays and from batches."""
+    names: dict[str, Any] = {}
+    exec(IMPORTS + PREDICTING + f"result = {call}\n", names)
+    source = parse(document_from_text(IMPORTS + PREDICTING + f"result = {call}\n", "script.py"))
+    made = next(one for one in dry_run(source).assigns() if one.path == "result").value
+    assert isinstance(made, Sequence)
+    shapes = [plain(part.shape) for part in made.items or [] if isinstance(part, Array)]
+    assert shapes == [part.shape for part in names["result"]]
+
+
+def test_a_predict_step_may_give_anything() -> None:
+    text = BUILT_ON_DATA.replace(
+        "model = Net()", "    def predict_step(self, data):\n        return 0\n\n\nmodel = Net()"
+    )
+    source = parse(
+        document_from_text(IMPORTS + text + "result = model.predict(np.zeros((50, 6, 7)))\n", "script.py")
+    )
+    made = next(one for one in dry_run(source).assigns() if one.path == "result").value
+    assert isinstance(made, Array)
+    assert made.shape is None

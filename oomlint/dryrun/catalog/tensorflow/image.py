@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.arrays.making import UNSCALED
@@ -171,6 +172,43 @@ def crop_and_resize(call: Call, run: Run) -> Value:
     if old is not None and len(old) == 4 and size is not None and len(size) == 2:
         shape = (boxes[0] if boxes else None, *size, old[-1])
     return result(call, image, shape, "float32")
+
+
+@function(
+    "tf.image.extract_patches",
+    "tf.extract_image_patches",
+    "tf.compat.v1.extract_image_patches",
+    parameters="images sizes strides rates padding name",
+)
+def patches(call: Call, run: Run) -> Value:
+    """Patches side by side: as many rows and columns as fit, and each patch as one vector."""
+    images = call.value("images")
+    shape = shaped(images)
+    sizes, strides, rates = (shape_of(call.value(name)) for name in ("sizes", "strides", "rates"))
+    padding = call.const("padding")
+    given = [sizes, strides, rates]
+    if shape is None or len(shape) != 4 or any(part is None or len(part) != 4 for part in given):
+        return result(call, images, None if shape is None else (shape[0], None, None, None), typed(images))
+    assert sizes is not None and strides is not None and rates is not None
+    grid = [_fitting(shape[at], sizes[at], strides[at], rates[at], padding) for at in (1, 2)]
+    channels = [number(dim) for dim in (sizes[1], sizes[2], shape[3])]
+    depth: Dim = None
+    if None not in channels:
+        depth = derived(prod(channel for channel in channels if channel is not None), shape[3])
+    return result(call, images, (shape[0], *grid, depth), typed(images))
+
+
+def _fitting(length: Dim, size: Dim, stride: Dim, rate: Dim, padding: object) -> Dim:
+    """How many patches fit into a side: with padding, one per stride that is begun."""
+    numbers = [number(part) for part in (length, size, stride, rate)]
+    if None in numbers or padding not in ("SAME", "VALID"):
+        return None
+    side, extent, step, gap = (part for part in numbers if part is not None)
+    if step < 1:
+        return None
+    reach = extent + (extent - 1) * (gap - 1)
+    count = -(-side // step) if padding == "SAME" else max(0, -(-(side - reach + 1) // step))
+    return derived(count, length)
 
 
 # --- the same size ------------------------------------------------------------------------------------
