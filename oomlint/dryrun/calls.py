@@ -25,6 +25,7 @@ from oomlint.dryrun.values.base import (
     join_all,
     tags_of,
 )
+from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.program import (
     Class,
     Function,
@@ -106,6 +107,12 @@ def apply(
         case Class():
             return classes.instantiate(run, function, arguments, place)
         case Library():
+            owner, _, name = function.name.rpartition(".")
+            first = arguments[0] if arguments and not arguments[0].star and not arguments[0].name else None
+            if first is not None and isinstance(deref(first.value), Dataset) and owner == Dataset.api:
+                if run.catalog.method(Dataset, name) is not None:  # `tf.data.Dataset.prefetch(dataset, 8)`
+                    bound = Method(deref(first.value), name)
+                    return method_call(run, bound, arguments[1:], place, targets, first.path)
             call = Call(
                 function.name, place, run.context, None, arguments, spelled=function.spelled, path=path
             )
