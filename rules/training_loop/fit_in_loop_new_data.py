@@ -11,7 +11,8 @@ than 64 MiB in all.
 
 tf.data calls such objects from its own threads and keeps every one that it was given until the process ends, with all
 that it refers to: a fold's arrays of 500 MB are 5 GB after ten folds. It makes no difference whether the object goes
-to `fit`, `evaluate`, `predict` or `validation_data`, and neither `del` nor `gc.collect()` nor `clear_session()` helps.
+to `fit`, `evaluate`, `predict` or `validation_data`, and `del` and `gc.collect()` do not help. `clear_session()` does,
+as long as the model is the same on every pass: a model that is compiled on the pass keeps what it was first fitted on.
 Arrays given to `fit` directly, and `from_tensor_slices`, are freed.
 
 ## Example
@@ -97,6 +98,7 @@ RULE = Rule(
 
 FEW = 3  # stages of a curriculum
 LITTLE = 64 << 20  # bytes in all
+CLEARING = ("keras.backend.clear_session", "keras.utils.clear_session", "tf.reset_default_graph")
 
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
@@ -104,7 +106,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     for found in pinned_data(trace):
         loops = max((held.loops for held in found.held), key=len)
         passes = _passes(loops)
-        if passes is not None and passes <= FEW:
+        if (passes is not None and passes <= FEW) or _is_let_go(trace, loops[0]):
             continue
         sizes = [held.size for held in found.held if held.size is not None]
         each = sum(size.bytes for size in sizes) if sizes else None
@@ -116,6 +118,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         ):
             continue
         yield _finding(found, loops[0], each, passes)
+
+
+def _is_let_go(trace: Trace, loop: Loop) -> bool:
+    """Whether the passes reset what TensorFlow keeps, and compile no model that keeps it all the same."""
+    cleared = any(loop in call.context.loops() for call in trace.calls(*CLEARING))
+    return cleared and not any(loop in call.context.loops() for call in trace.calls("keras.Model.compile"))
 
 
 def _passes(loops: tuple[Loop, ...]) -> int | None:

@@ -24,12 +24,13 @@ def data() -> Any:
     return np.ones((ROWS, 3), "float32").view(Tracked)
 
 
-def is_kept(use: Callable[[Any], object]) -> bool:
+def is_kept(use: Callable[[Any], object], clear: bool = False) -> bool:
     array = data()
     follow = weakref.ref(array)
     use(array)
     del array
-    keras.backend.clear_session()
+    if clear:
+        keras.backend.clear_session()
     gc.collect()
     return follow() is not None
 
@@ -63,7 +64,7 @@ def through_py_function(x: Any) -> None:
         pass
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def model() -> Any:
     network = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
     network.compile("sgd", "mse")
@@ -104,3 +105,13 @@ def test_an_object_that_gets_new_data_lets_go_of_the_old(model: Any) -> None:
         batches.x = data()
 
     assert not is_kept(replaced)
+
+
+def test_clearing_the_session_after_each_pass_keeps_the_first_only(model: Any) -> None:
+    assert is_kept(lambda x: model.fit(Batches(x), verbose=0), clear=True)
+    assert not is_kept(lambda x: model.fit(Batches(x), verbose=0), clear=True)
+    assert not is_kept(through_from_generator, clear=True)
+
+
+def test_clearing_does_not_help_with_a_new_model(model: Any) -> None:
+    assert is_kept(lambda x: model.fit(Batches(x), verbose=0), clear=True)
