@@ -61,6 +61,7 @@ from oomlint.rules.device.insertion import after_imports
 
 from oomlint.dryrun.queries import gpu_setup
 from oomlint.dryrun.queries.backend import keras_backend
+from oomlint.dryrun.queries.device_makers import makes_devices
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.base import Const
@@ -147,7 +148,7 @@ def _maker(trace: Trace) -> Call | None:
     """What makes TensorFlow's devices first, when the script runs."""
     handed = gpu_setup.handed_over(trace)
     for call in trace.all_calls():
-        if call.name.startswith(READS) and gpu_setup.makes_devices(call, keras3=True):
+        if call.name.startswith(READS) and makes_devices(call, keras3=True):
             body = gpu_setup.uncalled(call.context)
             if body is None or id(body.function) in handed:
                 return call

@@ -65,6 +65,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oomlint.dryrun.queries import gpu_options, gpu_setup
+from oomlint.dryrun.queries.device_makers import makes_devices
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.trace import Branch, Call, Handler, Trace, Try
 from oomlint.dryrun.values.base import NONE, Opaque, Sequence, Value, deref
@@ -323,7 +324,7 @@ def _maker(trace: Trace, session: Call, keras3: bool) -> Call | None:
     makers = (
         call
         for call in trace.all_calls()
-        if gpu_setup.makes_devices(call, keras3) and gpu_setup.always_before(trace, call, session)
+        if makes_devices(call, keras3) and gpu_setup.always_before(trace, call, session)
     )
     return next(makers, None)
 

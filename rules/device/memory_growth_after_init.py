@@ -58,6 +58,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from oomlint.dryrun.queries import gpu_setup
+from oomlint.dryrun.queries.device_makers import LOSES_SILENTLY, makes_devices
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.trace import Body, Call, Trace
@@ -101,9 +102,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     if trace.calls("tf.disable_eager_execution", "tf.disable_v2_behavior"):
         return  # graph mode: ops make nothing until a session runs
     keras3 = keras_at_least(trace, settings, 3)
-    makers = [call for call in trace.all_calls() if gpu_setup.makes_devices(call, keras3)]
+    makers = [call for call in trace.all_calls() if makes_devices(call, keras3)]
     # A session that is given a configuration sets the memory up by that.
-    losers = [call for call in trace.calls(*gpu_setup.LOSES_SILENTLY) if call.argument("config") is None]
+    losers = [call for call in trace.calls(*LOSES_SILENTLY) if call.argument("config") is None]
     seen: set[str] = set()
     for call in trace.calls(*WHAT):
         maker = _before(trace, makers, call)

@@ -1,8 +1,4 @@
-"""What a script does to the GPUs before and while it trains: questions that the device rules ask of a trace.
-
-Which calls make TensorFlow's devices was measured (tests/claims/probe_device.py): anything that needs a
-tensor, a variable, a dataset or a generator does, what only describes does not.
-"""
+"""What a script does to the GPUs before and while it trains: questions that the device rules ask of a trace."""
 
 from __future__ import annotations
 
@@ -13,11 +9,9 @@ import libcst as cst
 from oomlint.dryrun.catalog.tensorflow.config import NONE_THERE, SOME
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.trace import Body, Branch, Call, Context, HandlerFacts, Try, Within
-from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import NONE, Const, Opaque, Sequence, Unknown, Value, deref, tags_of
+from oomlint.dryrun.values.base import Const, Opaque, Unknown, deref, tags_of
 from oomlint.dryrun.values.devices import DeviceCount, DeviceList
 from oomlint.dryrun.values.program import Function, Library, Method
-from oomlint.dryrun.values.training import Layer, Model
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
@@ -32,180 +26,6 @@ RUNTIME_ERRORS = frozenset(["builtins.RuntimeError", "builtins.Exception", "buil
 VALUE_ERRORS = frozenset(["builtins.ValueError", "builtins.Exception", "builtins.BaseException"])
 
 _VERBS = ("set", "config", "init", "limit", "allow", "select", "hide", "disable", "pick", "assign", "choose")
-
-# These make no devices of TensorFlow's own context, but the process' GPU allocator, with the options of that moment.
-# gpu_process_state.cc: one allocator per GPU, made once, for the first caller.
-LOSES_SILENTLY = (
-    "tf.test.is_gpu_available",
-    "tf.test.gpu_device_name",
-    "tf.python.client.device_lib.list_local_devices",
-    "tf.Session",
-    "tf.InteractiveSession",
-)
-
-_NAMES = frozenset(
-    [
-        "tf.constant",
-        "tf.Variable",
-        "tf.convert_to_tensor",
-        "tf.zeros",
-        "tf.ones",
-        "tf.fill",
-        "tf.eye",
-        "tf.range",
-        "tf.cast",
-        "tf.linspace",
-        "tf.stack",
-        "tf.concat",
-        "tf.reshape",
-        "tf.transpose",
-        "tf.matmul",
-        "tf.one_hot",
-        "tf.zeros_like",
-        "tf.ones_like",
-        "tf.identity",
-        "tf.tile",
-        "tf.expand_dims",
-        "tf.squeeze",
-        "tf.where",
-        "tf.gather",
-        "tf.add",
-        "tf.subtract",
-        "tf.multiply",
-        "tf.divide",
-        "tf.square",
-        "tf.sqrt",
-        "tf.exp",
-        "tf.abs",
-        "tf.argmax",
-        "tf.argmin",
-        "tf.reduce_sum",
-        "tf.reduce_mean",
-        "tf.reduce_max",
-        "tf.reduce_min",
-        "tf.equal",
-        "tf.greater",
-        "tf.less",
-        "tf.TensorArray",
-        "tf.device",
-        "tf.config.list_logical_devices",
-        "tf.config.experimental_connect_to_cluster",
-        "tf.config.get_memory_info",
-        "tf.tpu.experimental.initialize_tpu_system",
-        "tf.summary.create_file_writer",
-        "tf.saved_model.load",
-        "tf.io.read_file",
-        "tf.io.decode_jpeg",
-        "tf.io.decode_image",
-        "tf.io.decode_png",
-        "tf.io.decode_raw",
-        "tf.data.TFRecordDataset",
-        "tf.data.TextLineDataset",
-        "tf.data.FixedLengthRecordDataset",
-        "tf.data.Dataset.from_tensor_slices",
-        "tf.data.Dataset.from_tensors",
-        "tf.data.Dataset.from_generator",
-        "tf.data.Dataset.range",
-        "tf.data.Dataset.list_files",
-        "tf.data.Dataset.zip",
-        "tf.data.Dataset.random",
-        "tf.data.Dataset.load",
-        "tf.data.experimental.make_csv_dataset",
-        "tf.data.experimental.CsvDataset",
-        "tf.data.experimental.make_batched_features_dataset",
-        "tensorflow_datasets.load",
-        "tensorflow_hub.load",
-        "keras.utils.image_dataset_from_directory",
-        "keras.utils.text_dataset_from_directory",
-        "keras.utils.audio_dataset_from_directory",
-        "keras.utils.timeseries_dataset_from_array",
-        "keras.models.load_model",
-        "keras.saving.load_model",
-        "keras.models.clone_model",
-        "keras.models.model_from_json",
-        "keras.layers.TextVectorization",
-        "keras.layers.StringLookup",
-        "keras.layers.IntegerLookup",
-        "keras.Model.compile",
-        "keras.Model.fit",
-        "keras.Model.fit_generator",
-        "keras.Model.train_on_batch",
-        "keras.Model.predict",
-        "keras.Model.evaluate",
-        "keras.Model.build",
-        "keras.Model.__call__",
-        "keras.Model.load_weights",
-    ]
-)
-_PREFIXES = (
-    *("tf.math.", "tf.image.", "tf.linalg.", "tf.signal.", "tf.ragged.", "tf.lookup."),
-    *("keras.ops.", "keras.random.", "keras.applications."),
-)
-_SEEDED = frozenset(
-    [
-        "Dropout",
-        "SpatialDropout1D",
-        "SpatialDropout2D",
-        "SpatialDropout3D",
-        "GaussianNoise",
-        "GaussianDropout",
-        "AlphaDropout",
-        "LSTM",
-        "GRU",
-        "SimpleRNN",
-        "RandomFlip",
-        "RandomRotation",
-        "RandomZoom",
-        "RandomCrop",
-        "RandomTranslation",
-        "RandomContrast",
-        "RandomBrightness",
-        "RandomHeight",
-        "RandomWidth",
-    ]
-)
-
-
-def makes_devices(call: Call, keras3: bool) -> bool:
-    """Whether a call makes the devices, after which their configuration is fixed."""
-    name = call.name
-    if name in _NAMES or name.startswith(_PREFIXES):
-        return not name.endswith(("preprocess_input", "decode_predictions"))
-    package, _, last = name.rpartition(".")
-    match package:
-        case "tf.random":
-            return last != "set_seed"
-        case "tf.distribute":
-            return last.endswith("Strategy")
-        case "keras.optimizers":
-            return last[:1].isupper() and ".legacy." not in call.spelled
-        case "keras.metrics":
-            return last[:1].isupper()
-        case "keras.layers":
-            # Only Keras 3 gives these a generator, with a variable for its state.
-            return keras3 and last in _SEEDED and not call.spelled.startswith("tf_keras")
-        case "keras.Model":
-            return last == "add" and any(_has_input(argument.value) for argument in call.arguments)
-        case "keras":
-            if last == "Sequential":
-                layers = call.value("layers")
-                built = (
-                    isinstance(layers, Sequence)
-                    and bool(layers.items)
-                    and _has_input((layers.items or [NONE])[0])
-                )
-                return built or not keras3 or call.spelled.startswith("tf_keras")
-            return last == "Model" and len(call.arguments) > 1
-    return False
-
-
-def _has_input(layer: Value) -> bool:
-    """Whether a layer tells a Sequential its input shape, so that it makes its weights at once."""
-    layer = deref(layer)
-    if isinstance(layer, Layer):
-        shapes = ("input_shape", "batch_input_shape", "input_dim", "batch_shape")
-        return layer.type.endswith("InputLayer") or any(name in layer.config for name in shapes)
-    return isinstance(layer, Model) or (isinstance(layer, Array) and layer.library == "keras")
 
 
 def uncalled(context: Context) -> Body | None:

@@ -142,3 +142,15 @@ def session_options(call: Call, run: Run) -> Value:
 def session(call: Call, run: Run) -> Value:
     """A TF1 session."""
     return Opaque(call.name, call)
+
+
+@function("tf.Graph")
+def graph(call: Call, run: Run) -> Value:
+    """A graph, which collects the operations made in `with graph.as_default():`."""
+    return Opaque(call.name, call)
+
+
+@method(Opaque, "as_default")
+def as_default(call: Call, run: Run) -> Value:
+    """`graph.as_default()`, `session.as_default()`."""
+    return call.receiver or Unknown()
