@@ -299,7 +299,8 @@ def slices(side):
 def picture(i):
     return tf.fill((256, 256, 4), tf.cast(i, tf.float32))
 
-found = {"aligned": filled(slices(64)), "unaligned": filled(slices(61))}
+found = {"numbers": filled(tf.data.Dataset.range(400_000).shuffle(400_000)) * 2**20 / 400_000}
+found |= {"aligned": filled(slices(64)), "unaligned": filled(slices(61))}
 cached = tf.data.Dataset.range(64).map(picture).cache()
 for _ in cached:
     pass
@@ -328,13 +329,15 @@ print(json.dumps(found))
 def test_what_buffers_and_sources_cost() -> None:
     """64 MiB each: slices of a multiple of 64 bytes and cached elements cost nothing, others all of it.
 
-    A dataset of an array holds a copy of it; a dataset of a tensor holds the tensor.
+    A number of eight bytes takes many times that. A dataset of an array holds a copy of it; a dataset of a
+    tensor holds the tensor.
     """
     environment = {**os.environ, "TF_ENABLE_ONEDNN_OPTS": "0", "MALLOC_MMAP_THRESHOLD_": "65536"}
     done = subprocess.run(
         [sys.executable, "-c", MEMORY], capture_output=True, text=True, env=environment, check=True
     )
     found = json.loads(done.stdout.strip().splitlines()[-1])
+    assert 148 < found["numbers"] < 260, found
     assert found["aligned"] < 16, found
     assert found["after cache"] < 16, found
     assert found["cached slices"] < 16, found
