@@ -86,13 +86,13 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from oomlint.dryrun.catalog.keras.losses import functions_in
 from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.replica_losses import Fault, faults, gradients_scaled, means_of, of_train_step
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Mapping, Sequence, Unknown, Value, deref
-from oomlint.dryrun.values.program import Function
+from oomlint.dryrun.values.base import Unknown, deref
 from oomlint.dryrun.values.training import Strategy
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
@@ -273,7 +273,7 @@ def _compiled(trace: Trace) -> Iterator[Finding]:
         if strategy is None or not replicas.replicates(strategy):
             continue
         evidence = (Evidence("compile is given the function here", call.place),)
-        for function in _functions(call.value("loss")):
+        for function in functions_in(call.value("loss")):
             result = function.result
             for mean, linear in (means_of(trace, result) if result is not None else None) or ():
                 step = Step(trace, strategy, evidence)
@@ -285,14 +285,3 @@ def _compiled(trace: Trace) -> Iterator[Finding]:
                     help="return one value per sample (axis=-1): Keras averages and scales it",
                     fix=_average(mean, per_sample=False) if linear else None,
                 )
-
-
-def _functions(loss: Value | None) -> list[Function]:
-    match loss:
-        case Function():
-            return [loss]
-        case Sequence(items=list(items)):
-            return [item for item in map(deref, items) if isinstance(item, Function)]
-        case Mapping(entries=entries):
-            return [item for item in map(deref, entries.values()) if isinstance(item, Function)]
-    return []

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oomlint.dryrun.values.training import Strategy
 
 MAX_DEPTH = 32
+MAX_TERMS = 16
 SQUARE_ROOT = ("tf.sqrt", "tf.math.sqrt", "keras.ops.sqrt", "keras.backend.sqrt")
 
 
@@ -59,12 +60,20 @@ def of_train_step(context: Context) -> Strategy | None:
 def faults(trace: Trace, value: Value, keras3: bool, depth: int = 0) -> Iterator[Fault]:
     """What is wrong with the terms that make up a loss."""
     value = deref(value)
+    if (
+        isinstance(value, Sequence) and depth <= MAX_DEPTH
+    ):  # a tape adds up a list of targets, as `add_n` does
+        for term in (value.items if value.items is not None else [value.any])[:MAX_TERMS]:
+            yield from faults(trace, term, keras3, depth + 1)
+        return
     call = trace.maker(value)
     if call is None or depth > MAX_DEPTH:
         return
     values = [deref(argument.value) for argument in call.arguments]
     inner: list[Value] = []
-    if call.name in ADD and len(values) >= 2:
+    if call.name in ADD_ALL:
+        inner = values[:1] if "penalty" not in tags_of(value) else []
+    elif call.name in ADD and len(values) >= 2:
         for index, operand in enumerate(values[:2]):
             if _is_penalty(trace, operand):
                 yield Fault("penalty", call, index)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.ducks import as_dataset
+from oomlint.dryrun.catalog.keras import losses
 from oomlint.dryrun.catalog.keras.apply import POLICY
 from oomlint.dryrun.catalog.keras.forward import build_on
 from oomlint.dryrun.catalog.keras.graph import as_symbolic, inner_layers, owned, tensors
@@ -178,6 +179,7 @@ def compile_model(call: Call, run: Run) -> Value:
         model.layers = owned(run, model.instance) or None  # a `train_step` of its own may never run `call`
     if model.layers:
         model.attributes["_frozen"] = Sequence("list", items=frozen_layers(model))
+    losses.run_lambdas(call, run, Array("tensor", model.output_shape, "float32"))
     return NONE
 
 
