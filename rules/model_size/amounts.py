@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.queries.tensor_sizes import source_of
+from oomlint.dryrun.queries.saved_activations import CERTAIN
+from oomlint.dryrun.queries.tensor_sizes import formula, source_of
+from oomlint.dryrun.sizes import human
 from oomlint.dryrun.values.arrays import shape_text
 from oomlint.findings.model import Evidence, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from oomlint.dryrun.queries.saved_activations import Saved
     from oomlint.dryrun.queries.tensor_sizes import Factor
     from oomlint.dryrun.values.base import Trail
     from oomlint.dryrun.values.training import Layer
@@ -61,6 +64,16 @@ def given(layer: Layer) -> Iterator[Evidence]:
 def times(units: float) -> str:
     """A factor as people write it: `4`, `2.25`."""
     return f"{units:.2f}".rstrip("0").rstrip(".")
+
+
+def largest_tensors(saved: list[Saved]) -> Iterator[Evidence]:
+    """The largest of the tensors that wait for the backward pass, and how many more there are."""
+    for one in sorted(saved, key=lambda one: -one.bytes)[:3]:
+        yield Evidence(f"{formula(one.factors, one.itemsize)} = {human(one.bytes)}", one.place)
+    rest = f"{len(saved)} such tensors" if len(saved) > 1 else "this tensor"
+    yield Evidence(
+        f"{rest}, {human(sum(one.bytes for one in saved))}; counted at {CERTAIN:.0%}, for XLA makes some again"
+    )
 
 
 def largest(found: Iterable[tuple[int, Finding]]) -> Iterator[Finding]:

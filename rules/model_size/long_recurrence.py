@@ -69,10 +69,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oomlint.rules.model_size.amounts import against, given, largest, origins, severity_of, times
+from oomlint.rules.model_size.amounts import (
+    against,
+    given,
+    largest,
+    largest_tensors,
+    origins,
+    severity_of,
+    times,
+)
 
 from oomlint.dryrun.queries.recurrent_states import recurrent_states
-from oomlint.dryrun.queries.saved_activations import in_sequences, recomputes
+from oomlint.dryrun.queries.saved_activations import certain, in_sequences, recomputes
 from oomlint.dryrun.queries.tensor_sizes import formula
 from oomlint.dryrun.queries.trained_models import clearly_trained
 from oomlint.dryrun.sizes import human
@@ -82,7 +90,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from oomlint.dryrun.queries.recurrent_states import States
-    from oomlint.dryrun.queries.saved_activations import Saved
     from oomlint.dryrun.trace import Trace
     from oomlint.findings.model import Finding
     from oomlint.project.settings import Budget, Settings
@@ -114,17 +121,15 @@ def _recurrent(trace: Trace, budget: Budget) -> Iterator[tuple[int, Finding]]:
             continue
         most = max(states, key=lambda layer: layer.bytes)
         layers = f"{len(states)} recurrent layers keep" if len(states) > 1 else "a recurrent layer keeps"
-        yield (
-            held,
-            RULE.finding(
-                most.place,
-                f"off cuDNN, {layers} {human(held)} of states for the backward pass, {against(held, budget)}",
-                evidence=(*given(most.layer), *origins(most.factors), *_kept(states)),
-                help="Shorten the sequences in front of the layer (strided convolution, pooling), train on pieces of them "
-                "or on fewer at a time, or leave the default arguments, with which cuDNN runs LSTM and GRU on a GPU.",
-                severity=severity,
-            ),
+        finding = RULE.finding(
+            most.place,
+            f"off cuDNN, {layers} {human(held)} of states for the backward pass, {against(held, budget)}",
+            evidence=(*given(most.layer), *origins(most.factors), *_kept(states)),
+            help="Shorten the sequences in front of the layer (strided convolution, pooling), train on pieces of them "
+            "or on fewer at a time, or leave the default arguments, with which cuDNN runs LSTM and GRU on a GPU.",
+            severity=severity,
         )
+        yield held, finding
 
 
 def _kept(states: list[States]) -> Iterator[Evidence]:
@@ -136,29 +141,20 @@ def _kept(states: list[States]) -> Iterator[Evidence]:
 def _distributed(trace: Trace, budget: Budget) -> Iterator[tuple[int, Finding]]:
     for trained in clearly_trained(trace):
         saved = list(in_sequences(trained))
-        held = sum(one.bytes for one in saved)
+        held = certain(saved)
         severity = severity_of(held, budget)
         if severity is None:
             continue
         most = max(saved, key=lambda one: one.bytes)
         use = most.use
         assert use is not None
-        yield (
-            held,
-            RULE.finding(
-                use.wrapped or most.place,
-                f"for every step of the sequences the TimeDistributed layers keep at least {human(held)} of activations "
-                f"until the backward pass, {against(held, budget)}",
-                evidence=(*given(use.wrapper or use.layer), *origins(most.factors), *_maps(saved)),
-                help="Train on fewer frames or fewer sequences at a time, on smaller pictures, or on features that a frozen "
-                "network computed once.",
-                severity=severity,
-            ),
+        finding = RULE.finding(
+            use.wrapped or most.place,
+            f"on each step of the sequences, TimeDistributed layers keep at least {human(held)} of activations for the "
+            f"backward pass, {against(held, budget)}",
+            evidence=(*given(use.wrapper or use.layer), *origins(most.factors), *largest_tensors(saved)),
+            help="Train on fewer frames or fewer sequences at a time, on smaller pictures, or on features that a "
+            "frozen network computed once.",
+            severity=severity,
         )
-
-
-def _maps(saved: list[Saved]) -> Iterator[Evidence]:
-    for one in sorted(saved, key=lambda one: -one.bytes)[:3]:
-        yield Evidence(f"{formula(one.factors, one.itemsize)} = {human(one.bytes)}", one.place)
-    if len(saved) > 3:
-        yield Evidence(f"and {len(saved) - 3} smaller tensors")
+        yield held, finding

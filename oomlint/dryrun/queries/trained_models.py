@@ -42,6 +42,7 @@ class Trained:
     loss: Value | None = None
     batch: Const | None = None
     compiled: Call | None = None  # None: trained by a tape
+    step: Place | None = None  # the call that goes through its batches, or takes the gradient
 
 
 def trained_models(trace: Trace) -> list[Trained]:
@@ -89,6 +90,8 @@ def _compiled(trace: Trace) -> Iterator[Trained]:
         argument = call.argument("optimizer")
         frozen = model.attributes.get("_frozen") or Sequence(items=frozen_layers(model))
         optimizer = None if argument is None else deref(argument.value)
+        batches = [(_fitted(model, fit, call), fit.place) for fit in fits.get(id(model), ())]
+        batch, step = _largest(batches)
         yield Trained(
             model,
             optimizer,
@@ -96,8 +99,9 @@ def _compiled(trace: Trace) -> Iterator[Trained]:
             call.place if argument is None else argument.place,
             frozenset(id(layer) for layer in tensors(frozen)),
             call.value("loss"),
-            _largest(_fitted(model, fit, call) for fit in fits.get(id(model), ())),
+            batch,
             call,
+            step,
         )
 
 
@@ -108,12 +112,19 @@ def _taped(trace: Trace) -> Iterator[Trained]:
         made = optimizer.made_by if isinstance(optimizer, Optimizer) else None
         place = made.place if made is not None else training.gradient.place
         frozen = frozenset(id(layer) for layer in frozen_layers(training.model))
-        batch = _largest(_forward(trace, training.model, training.gradient))
-        yield Trained(training.model, optimizer, slots, place, frozen, None, batch)
+        gradient = training.gradient
+        batch, step = _largest([(one, gradient.place) for one in _forward(trace, training.model, gradient)])
+        yield Trained(
+            training.model, optimizer, slots, place, frozen, None, batch, None, step or gradient.place
+        )
 
 
-def _largest(batches: Iterator[Const | None]) -> Const | None:
-    return max((batch for batch in batches if batch is not None), key=lambda batch: batch.value, default=None)
+def _largest(batches: list[tuple[Const | None, Place]]) -> tuple[Const | None, Place | None]:
+    """The largest batch that is known, and the call that trains on it."""
+    counted = [(batch, place) for batch, place in batches if batch is not None]
+    if counted:
+        return max(counted, key=lambda pair: pair[0].value)
+    return None, batches[0][1] if batches else None
 
 
 # --- batches ------------------------------------------------------------------------------------------

@@ -14,6 +14,26 @@ if TYPE_CHECKING:
 
 # The side of a square input, and the numbers kept for one sample of that size.
 SAVED: dict[str, tuple[int, int]] = {
+    "ConvNeXtBase": (224, 51_380_224),
+    "ConvNeXtLarge": (224, 77_070_336),
+    "ConvNeXtSmall": (224, 38_535_168),
+    "ConvNeXtTiny": (224, 23_632_896),
+    "ConvNeXtXLarge": (224, 102_760_448),
+    "DenseNet121": (224, 32_325_356),
+    "DenseNet169": (224, 39_036_396),
+    "DenseNet201": (224, 50_401_260),
+    "EfficientNetB0": (224, 19_887_839),
+    "EfficientNetB1": (240, 31_806_675),
+    "EfficientNetB2": (260, 40_437_101),
+    "EfficientNetB3": (300, 69_446_379),
+    "EfficientNetB4": (380, 144_208_147),
+    "EfficientNetV2B0": (224, 13_873_488),
+    "InceptionV3": (299, 22_855_584),
+    "MobileNetV2": (224, 15_340_976),
+    "ResNet101": (224, 31_096_044),
+    "ResNet50": (224, 20_860_140),
+    "VGG16": (224, 15_052_800),
+    "Xception": (299, 43_588_504),
 }  # fmt: skip
 
 # Sides are rounded at each stride: the area's share is right to a few per cent at the sizes that people train on.
