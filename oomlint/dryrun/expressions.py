@@ -11,7 +11,7 @@ import libcst as cst
 
 from oomlint.dryrun import calls, imports, loops, objects, operators, subscripts
 from oomlint.dryrun.state import Scope
-from oomlint.dryrun.trace import Branch
+from oomlint.dryrun.trace import Argument, Branch, Call
 from oomlint.dryrun.values.base import (
     NONE,
     Const,
@@ -234,7 +234,7 @@ def _unary(run: Run, node: cst.UnaryOperation) -> Value:
         decided = value.value if isinstance(value, Const) else None
         if isinstance(value, Const):
             return Const(not decided, value.trail, value.soft)
-        return Unknown(type="bool", tags=tags_of(value))
+        return _from(run, "not_", Unknown(type="bool", tags=tags_of(value)), node, value)
     if isinstance(value, Const):
         try:
             return Const(getattr(operator, name)(value.value), value.trail, value.soft)
@@ -243,6 +243,15 @@ def _unary(run: Run, node: cst.UnaryOperation) -> Value:
     if type(value) in run.catalog.operators:
         return operators.binary(run, name, value, NONE, node, (path_of(node.expression), None))
     return Unknown(type=value.type if isinstance(value, Unknown) else None, tags=tags_of(value))
+
+
+def _from(run: Run, name: str, result: Value, node: cst.CSTNode, *operands: Value) -> Value:
+    """The result of a test that is not known, with what was tested."""
+    if isinstance(result, Unknown):
+        place = run.place(node)
+        tested = tuple(Argument(operand, place) for operand in operands)
+        result.operation = Call(f"operator.{name}", place, run.context, operands[0], tested, (), result)
+    return result
 
 
 def _comparison(run: Run, node: cst.Comparison) -> Value:
@@ -256,7 +265,7 @@ def _comparison(run: Run, node: cst.Comparison) -> Value:
             if handled and name not in ("is_", "is_not"):
                 results.append(operators.binary(run, name, left, right, node, (path_of(node.left), None)))
             else:
-                results.append(operators.compare(name, left, right))
+                results.append(_from(run, name, operators.compare(name, left, right), node, left, right))
         else:
             inside = operators.contains(left, right)
             if isinstance(target.operator, cst.NotIn) and isinstance(inside, Const):

@@ -8,7 +8,8 @@ variables that stand for them, where an earlier call has made TensorFlow's devic
 ## Why is this bad?
 
 TensorFlow fixes the options of its devices when it first needs one. What needs one was measured: a tensor, a
-variable, any optimizer or metric, any `Dataset`, a model with an input shape, a strategy, `list_logical_devices()`.
+variable, any optimizer or metric, any `Dataset`, a layer with weights that is called, a strategy, a list of the
+logical devices.
 What only describes does not: `keras.Input`, losses, seeds, schedules, callbacks, unbuilt layers,
 `list_physical_devices()`. Afterwards a change raises `RuntimeError`: "Physical devices cannot be modified after
 being initialized". Asking again for what is set already does not.

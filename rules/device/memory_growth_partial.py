@@ -2,9 +2,9 @@
 
 ## What it does
 
-Reports `set_memory_growth` on one device of `list_physical_devices("GPU")`, or on a part of them, where the
-others stay visible to TensorFlow. It is an error where the script itself shows that there is more than one GPU: a
-strategy, `gpus[1]`, `len(gpus) > 1`, a `tf.device` with another number.
+Reports `set_memory_growth` on one device of `list_physical_devices("GPU")`, on a part of them, or with a value that
+depends on which one it is (`i == 0`), where the others stay visible to TensorFlow. It is an error where the script
+itself shows that there is more than one GPU: a strategy, `gpus[1]`, `len(gpus) > 1`, a `tf.device` with another number.
 
 ## Why is this bad?
 
@@ -56,7 +56,7 @@ from oomlint.dryrun.catalog.tensorflow.config import ONE, SEVERAL
 from oomlint.dryrun.queries import gpu_setup
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.trace import Branch, Call, Loop, Trace
-from oomlint.dryrun.values.base import Const, Sequence, deref, tags_of
+from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.devices import Device, DeviceList
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
@@ -81,7 +81,15 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     chosen = [
         (call, device) for call, device in devices if isinstance(device, Device) and device.of.kind != "CPU"
     ]
-    if len(chosen) < len(calls) or any(_covers_all(call, device) for call, device in chosen):
+    if len(chosen) < len(calls):
+        return
+    by_number = next(
+        (call for call, _ in chosen if call.source is trace.source and _by_number(trace, call)), None
+    )
+    if by_number is not None:
+        yield _differs(by_number)
+        return
+    if any(_covers_all(call, device) for call, device in chosen):
         return
     if any(_only_one_there(call) for call, _ in chosen):
         return
@@ -104,6 +112,73 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         help='set it on every GPU, or show TensorFlow one only: tf.config.set_visible_devices(gpus[0], "GPU")',
         fix=None if differ else _fix(first, device),
     )
+
+
+# --- a value or a test that tells one GPU from the others ----------------------------------------------
+
+
+def _differs(call: Call) -> Finding:
+    enable = call.argument("enable")
+    told = enable is not None and isinstance(deref(enable.value), Unknown)
+    edits = (Replace(call.source.place(enable.place.node), "True"),) if told and enable is not None else ()
+    what = call.source.code(enable.place.node) if told and enable is not None else "one of them only"
+    return RULE.finding(
+        call.place,
+        f"memory growth differs from GPU to GPU ({what}): with more than one the first operation raises "
+        'ValueError, "Memory growth cannot differ between GPU devices"',
+        severity=Severity.ERROR,
+        help='set it on every GPU, or show TensorFlow one only: tf.config.set_visible_devices(gpus[0], "GPU")',
+        fix=Fix("set it on every GPU", Safety.UNSAFE, edits) if edits else None,
+    )
+
+
+def _by_number(trace: Trace, call: Call) -> bool:
+    """Whether a call in a loop over the GPUs switches growth on for some of them, by their number."""
+    loop = call.context.innermost(Loop)
+    device = call.value("device")
+    if loop is None or not isinstance(device, Device) or not device.each:
+        return False
+    counted = {
+        id(deref(assign.value))
+        for assign in trace.assigns()
+        if assign.path in loop.targets
+        or (loop.kind == "comprehension" and assign.context.innermost(Loop) is loop)
+    }
+    enable = call.value("enable")
+    if isinstance(enable, Unknown):
+        return _tells_one(enable, counted)
+    tests = [frame for frame in call.context.since(loop) if isinstance(frame, Branch)]
+    if len(tests) != 1 or enable is None or not _tells_one(tests[0].test, counted):
+        return False
+    elsewhere = [
+        other.const("enable", True)
+        for other in trace.calls(gpu_setup.GROWTH)
+        if any(
+            frame.test_node is tests[0].test_node and frame.taken is not tests[0].taken
+            for frame in other.context.all(Branch)
+        )
+    ]
+    return not elsewhere or elsewhere != [enable.value if isinstance(enable, Const) else None]
+
+
+def _tells_one(test: Value, counted: set[int]) -> bool:
+    """Whether a test is true of one number (or GPU) and false of another, or the other way round."""
+    operation = test.operation if isinstance(test, Unknown) else None
+    if operation is None:
+        return False
+    name = operation.name.removeprefix("operator.")
+    operands = [deref(argument.value) for argument in operation.arguments]
+    number = next((operand for operand in operands if id(operand) in counted), None)
+    if name == "not_":
+        return number is not None or _tells_one(operands[0], counted)
+    if number is None:
+        return False
+    other = operands[1] if operands[0] is number else operands[0]
+    if name in ("eq", "ne", "is_", "is_not"):
+        return not isinstance(other, Const) or isinstance(other.value, int)
+    if not isinstance(other, Const) or operands[0] is not number:
+        return False
+    return (name, other.value) in (("lt", 1), ("le", 0), ("gt", 0), ("ge", 1))
 
 
 def _covers_all(call: Call, device: Device) -> bool:
