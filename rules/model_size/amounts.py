@@ -8,6 +8,8 @@ from oomlint.dryrun.queries.saved_activations import CERTAIN
 from oomlint.dryrun.queries.tensor_sizes import formula, source_of
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.values.arrays import shape_text
+from oomlint.dryrun.values.base import Const
+from oomlint.dryrun.values.training import Model
 from oomlint.findings.model import Evidence, Severity
 
 if TYPE_CHECKING:
@@ -68,12 +70,14 @@ def times(units: float) -> str:
 
 def largest_tensors(saved: list[Saved]) -> Iterator[Evidence]:
     """The largest of the tensors that wait for the backward pass, and how many more there are."""
+    total = sum(one.bytes for one in saved)
     for one in sorted(saved, key=lambda one: -one.bytes)[:3]:
-        yield Evidence(f"{formula(one.factors, one.itemsize)} = {human(one.bytes)}", one.place)
-    rest = f"{len(saved)} such tensors" if len(saved) > 1 else "this tensor"
-    yield Evidence(
-        f"{rest}, {human(sum(one.bytes for one in saved))}; counted at {CERTAIN:.0%}, for XLA makes some again"
-    )
+        if one.bytes > total // 100:
+            text = f"{formula(one.factors, one.itemsize)} = {human(one.bytes)}"
+            name = one.layer.attributes.get("_name") if isinstance(one.layer, Model) else None
+            yield Evidence(f"{name.value}: {text}" if isinstance(name, Const) else text, one.place)
+    text = f"{len(saved)} such tensors, {human(total)}" if len(saved) > 1 else human(total)
+    yield Evidence(f"{text}; counted at {CERTAIN:.0%}, for XLA makes some of them again")
 
 
 def largest(found: Iterable[tuple[int, Finding]]) -> Iterator[Finding]:
