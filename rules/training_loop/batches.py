@@ -14,7 +14,7 @@ from oomlint.dryrun.loops import target_names
 from oomlint.dryrun.trace import Call, Loop
 from oomlint.dryrun.values.base import Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset
-from oomlint.syntax.uses import uses
+from oomlint.syntax.uses import names_in, uses
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -35,10 +35,8 @@ def over_batches(trace: Trace, call: Call, loop: Loop, elsewhere: bool, predicts
     if elsewhere or not known:
         return False
     node = loop.place.node
-    if isinstance(node, cst.For):
-        names = target_names(node.target)
-    else:
-        names = target_names(node.for_in.target) if isinstance(node, cst.ListComp | cst.GeneratorExp) else []
+    clause = node.for_in if isinstance(node, cst.ListComp | cst.GeneratorExp) else node
+    names = target_names(clause.target) if isinstance(clause, cst.For | cst.CompFor) else []
     if isinstance(node, cst.For | cst.While) and uses(node.body, "next") and not _few(loop):
         return True
     for argument in call.arguments:
@@ -49,9 +47,24 @@ def over_batches(trace: Trace, call: Call, loop: Loop, elsewhere: bool, predicts
             ):
                 if any(uses(cst.Arg(lower), name) for name in names):
                     return True
-        if len(names) > 1 and argument.path in names and _is_unknown(trace, loop.iterable):
-            return predicts
+        taken = expression is not None and any(uses(cst.Arg(expression), name) for name in names)
+        if taken and _is_unknown(trace, loop.iterable) and isinstance(clause, cst.For | cst.CompFor):
+            return _says_batches(clause.iter)
     return False
+
+
+# What a loop over something that nobody knows goes over, by the name its author gave it. Views, crops, tasks and heads of
+# one batch look the same otherwise.
+_BATCHES = frozenset(
+    "batches minibatches microbatches dataset data ds loader dataloader iterator trainset trainloader".split()
+)
+
+
+def _says_batches(iterable: cst.BaseExpression) -> bool:
+    words = {
+        word.lower() for name in names_in(iterable) for part in name.split(".") for word in part.split("_")
+    }
+    return not words.isdisjoint(_BATCHES)
 
 
 def _is_unknown(trace: Trace, value: Value | None) -> bool:
