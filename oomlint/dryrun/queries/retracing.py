@@ -167,7 +167,7 @@ def _python(node: cst.CSTNode, value: Value, context: Context, changes: Changes)
         case Function() | Method() | Partial() | Instance():
             return _identity(node, value, context, changes)
     kind = python_type(value)
-    if kind is None or _is_tensor(node, context, changes):
+    if kind is None or computed_by_library(node, context, changes):
         return None
     change = changes.of(node, context)
     if change is None or _few(change):
@@ -199,22 +199,35 @@ def _few(change: Change) -> bool:
 _PYTHON_CALLS = frozenset(("float", "int", "len", "str", "round", "repr", "format"))
 
 
-def _is_tensor(node: cst.CSTNode, context: Context, changes: Changes, depth: int = 0) -> bool:
+LIBRARIES = ("tf.", "numpy.", "keras.", "array.")
+
+
+def computed_by_library(
+    node: cst.CSTNode,
+    context: Context,
+    changes: Changes,
+    libraries: tuple[str, ...] = LIBRARIES,
+    depth: int = 0,
+) -> bool:
     """Whether an expression is computed by a library's call, whose numbers are tensors or NumPy's own."""
     if depth > 8:
         return False
+
+    def inside(part: cst.CSTNode, where: Context = context) -> bool:
+        return computed_by_library(part, where, changes, libraries, depth + 1)
+
     match node:
         case cst.Name() | cst.Attribute() if path := dotted(node):
             bound = changes.bound(path, context)
-            return bound is not None and _is_tensor(*bound, changes, depth + 1)
+            return bound is not None and inside(*bound)
         case cst.BinaryOperation(left=left, right=right):
-            return any(_is_tensor(side, context, changes, depth + 1) for side in (left, right))
+            return inside(left) or inside(right)
         case cst.UnaryOperation(expression=inner):
-            return _is_tensor(inner, context, changes, depth + 1)
+            return inside(inner)
         case cst.Subscript(value=inner):
-            return _is_tensor(inner, context, changes, depth + 1)
+            return inside(inner)
         case cst.IfExp(body=one, orelse=other):
-            return any(_is_tensor(side, context, changes, depth + 1) for side in (one, other))
+            return inside(one) or inside(other)
         case cst.Call(func=func, args=arguments):
             path = dotted(func)
             if path in _PYTHON_CALLS:
@@ -223,10 +236,10 @@ def _is_tensor(node: cst.CSTNode, context: Context, changes: Changes, depth: int
             name = known.name if known is not None else ""
             if name.startswith(("numpy.random.", "array.item")):
                 return False
-            if name.startswith(("tf.", "numpy.", "keras.", "array.")):
+            if name.startswith(libraries):
                 return True
             if path in ("min", "max", "abs", "sum"):
-                return any(_is_tensor(argument.value, context, changes, depth + 1) for argument in arguments)
+                return any(inside(argument.value) for argument in arguments)
     return False
 
 
