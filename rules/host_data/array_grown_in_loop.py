@@ -58,7 +58,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 from oomlint.rules.host_data.amounts import in_generator, in_test
-from oomlint.rules.host_data.whole_dataset_load import feeds
+from oomlint.rules.host_data.feeds import feeds
 
 from oomlint.dryrun.catalog.arrays.making import DECODED, grown_by, loads_of
 from oomlint.dryrun.imports import dotted

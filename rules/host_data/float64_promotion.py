@@ -4,8 +4,9 @@
 
 Reports a NumPy array of more than a quarter of the host's memory that became float64 without being asked to:
 `np.zeros`, `np.ones`, `np.random.rand` and their like without a dtype; bytes divided by a number
-(`x_uint8 / 255.0`); float32 computed with a NumPy float64 scalar (`x / np.sqrt(n)`, NumPy 2); Keras 3's
-`to_categorical`. Also `ImageDataGenerator.flow(x)` on integers, which copies the whole set to float32.
+(`x_uint8 / 255.0`); float32 computed with a NumPy float64 scalar (`x / np.sqrt(n)`, NumPy 2); a list of many small
+float64 arrays made one; Keras 3's `to_categorical`.
+Also `ImageDataGenerator.flow(x)` on integers, which copies the whole set to float32.
 
 Silent where the size is not known, where the same statement casts the result, and for arrays that only
 scikit-learn gets.
@@ -75,7 +76,7 @@ RULE = Rule(
     literals=(
         "zeros", "ones", "empty", "ndarray", "full", "eye", "identity", "linspace", "arange", "rand", "randn", "random",
         "uniform", "normal", "standard_normal", "randint", "integers", "fromfile", "memmap", "reshape", "load_data",
-        "to_categorical", "flow", "divide", "multiply",
+        "to_categorical", "flow", "divide", "multiply", "array", "asarray", "stack", "vstack", "concatenate",
     ),
 )  # fmt: skip
 
@@ -85,6 +86,7 @@ _TAKES_DTYPE = frozenset(
     {"numpy.zeros", "numpy.ones", "numpy.empty", "numpy.ndarray", "numpy.full", "numpy.eye", "numpy.identity",
      "numpy.linspace", "numpy.random.Generator.random", "numpy.random.Generator.standard_normal"}
 )  # fmt: skip
+_STACKING = frozenset({"numpy.array", "numpy.asarray", "numpy.stack", "numpy.vstack", "numpy.concatenate"})
 _ARITHMETIC = frozenset({"truediv", "mul", "add", "sub", "pow"})
 _CAST = '.astype("float32")'
 
@@ -151,7 +153,7 @@ def _reason(call: Call, trace: Trace, settings: Settings) -> Reason | None:
     if not call.name.startswith("numpy.") or call.argument("dtype") is not None or call.opaque_arguments:
         return None
     if any(_double(deref(argument.value)) for argument in call.arguments):
-        return None
+        return _stacked(call, settings)
     short = "np." + call.name[len("numpy.") :].replace("random.Generator", "random.default_rng()")
     if call.name in _TAKES_DTYPE:
         addition = 'dtype="float32"'
@@ -164,6 +166,41 @@ def _reason(call: Call, trace: Trace, settings: Settings) -> Reason | None:
     if call.name.startswith("numpy.random."):
         help += ', or draw float32 at once: np.random.default_rng().random(shape, dtype="float32")'
     return short, _fix(_CAST, Wrap(call.place, "", _CAST)), help
+
+
+def _stacked(call: Call, settings: Settings) -> Reason | None:
+    """Many small float64 arrays in a list, made one: each is too small to say anything of."""
+    given = deref(call.arguments[0].value)
+    if call.name not in _STACKING or not isinstance(given, Sequence) or given.items is not None:
+        return None
+    part = deref(given.any)
+    made = part.origin.place.node if isinstance(part, Array) and part.origin and part.origin.place else None
+    if not isinstance(part, Array) or part.size is None or _asked(made):
+        return None
+    if over(part.size, settings.budget.host) is not None:
+        return None  # it has a finding of its own
+    short = "np." + call.name[len("numpy.") :]
+    text = f"{short} of float64 arrays"
+    if call.name in ("numpy.array", "numpy.asarray"):
+        addition = 'dtype="float32"'
+        return (
+            text,
+            _fix(addition, AddArgument(call.place, addition)),
+            f"pass {addition}, or make the parts float32",
+        )
+    return (
+        text,
+        _fix(_CAST, Wrap(call.place, "", _CAST)),
+        f"make the parts float32 ({_CAST}) before they are joined",
+    )
+
+
+def _asked(node: cst.CSTNode | None) -> bool:
+    """Whether a call says which dtype it wants."""
+    if not isinstance(node, cst.Call):
+        return False
+    cast = isinstance(node.func, cst.Attribute) and node.func.attr.value == "astype"
+    return cast or any(arg.keyword is not None and arg.keyword.value == "dtype" for arg in node.args)
 
 
 def _identity_rows(call: Call) -> Reason | None:

@@ -3,7 +3,9 @@
 ## What it does
 
 Reports the `append` (or the comprehension) by which a loop over files decodes each one into a list that is then
-made one array: `np.array(images)`, `np.stack`, `np.vstack`, `tf.stack`, `from_tensor_slices(images)`.
+made one array: `np.array(images)`, `np.stack`, `np.vstack`, `tf.stack`, `from_tensor_slices(images)`. Also the
+assignment `images[i] = ...` by which such a loop fills an array that a model is trained on, and `np.array(texts)` of
+whole documents, where every one takes four bytes for each character of the longest.
 
 Silent where the number and the size of the pictures are known and small; for lists of paths, labels or figures;
 for lists that live for one batch (in a generator, in `__getitem__`, inside a loop over steps); for lists
@@ -51,15 +53,20 @@ Shown only: a pipeline that reads from the paths replaces the loop, the list and
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 from oomlint.rules.host_data.amounts import form, in_generator, in_test
+from oomlint.rules.host_data.filled_arrays import Filling, filled_by_files
 
 from oomlint.dryrun.catalog.arrays.making import DECODED
-from oomlint.dryrun.catalog.python.files import PATH
+from oomlint.dryrun.catalog.python.files import PATH, is_document
+from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.dtypes import dtype_of
+from oomlint.dryrun.values.program import Library
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
@@ -78,6 +85,10 @@ RULE = Rule(
         "concatenate",
         "convert_to_tensor",
         "from_tensor_slices",
+        "zeros",
+        "empty",
+        "ones",
+        "ndarray",
     ),
 )
 
@@ -94,6 +105,11 @@ _POOLS = (
     "thread-pool.starmap",
     "process-pool.map",
     "process-pool.starmap",
+)
+
+_ADVICE = (
+    "read the files batch by batch: image_dataset_from_directory, or from_tensor_slices(paths).map(decode), "
+    "or a keras.utils.PyDataset"
 )
 
 # Where the number of files is not known, a decoded file this small would have to come a million times.
@@ -115,6 +131,14 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
                 if id(place.node) not in seen:
                     seen.add(id(place.node))
                     yield _finding(stack, value, place)
+    for filling in filled_by_files(trace):
+        if (
+            tags_of(filling.value) >= DECODED
+            and _too_many(filling, settings)
+            and id(filling.call.node) not in seen
+        ):
+            seen.add(id(filling.call.node))
+            yield _filled_array(filling)
 
 
 def _lists(stack: Call) -> Iterator[Sequence]:
@@ -124,10 +148,17 @@ def _lists(stack: Call) -> Iterator[Sequence]:
         value = pending.pop(0)
         if not isinstance(value, Sequence):
             continue
-        if value.items is None and isinstance(_element(value), Array):
+        if value.items is None and (isinstance(_element(value), Array) or _fixed_width(stack, value)):
             yield value
         elif value.kind == "tuple" and value.items is not None:
             pending.extend(deref(item) for item in value.items)
+
+
+def _fixed_width(stack: Call, value: Sequence) -> bool:
+    """Whether whole texts become an array whose every row is as wide as the longest."""
+    asked = stack.argument("dtype")
+    plain = asked is None or (isinstance(deref(asked.value), Library) and dtype_of(asked.value) == "string")
+    return plain and stack.name in ("numpy.array", "numpy.asarray") and is_document(value.any)
 
 
 def _element(value: Sequence) -> Array | None:
@@ -200,9 +231,11 @@ def _filled(trace: Trace, value: Sequence) -> Iterator[tuple[Place, Loop | None]
 def _decoded(value: Value) -> bool:
     """Whether it is a decoded file, or a list or tuple in which one is."""
     value = deref(value)
+    if is_document(value):
+        return True
     if isinstance(value, Sequence):
         items = value.items if value.items is not None else [value.any]
-        return any(tags_of(deref(item)) >= DECODED for item in items) or any(
+        return any(tags_of(deref(item)) >= DECODED or is_document(item) for item in items) or any(
             isinstance(row := deref(item), Sequence) and row.kind == "tuple" and _decoded(row)
             for item in items
         )
@@ -228,7 +261,48 @@ def _reached(stack: Call, loop: Loop | None) -> bool:
     return bool(PATH & tags) or all(body.called for body in stack.context.all(Body))
 
 
+def _too_many(filling: Filling, settings: Settings) -> bool:
+    """Whether the array is large, as far as that is known."""
+    size, row = filling.array.size, _row(filling)
+    if size is not None:
+        return over(size, settings.budget.host) is not None
+    return row is None or row > TINY
+
+
+def _row(filling: Filling) -> int | None:
+    shape = filling.array.shape
+    one = replace(filling.array, shape=shape[1:]).size if shape else None
+    return one.bytes if one is not None else None
+
+
+def _filled_array(filling: Filling) -> Finding:
+    """A loop over files writes each into its row."""
+    array, row = filling.array, _row(filling)
+    whole = f", {human(array.size.bytes)}" if array.size is not None else ""
+    each = f", {row:,} B each" if row is not None and not whole else ""
+    evidence = [Evidence(f"the loop over files fills {form(array)}", filling.made.place)]
+    if filling.feed is not None:
+        evidence.append(Evidence("training gets it here", filling.feed.place))
+    return RULE.finding(
+        filling.call.place,
+        f"every decoded file of the loop is kept in one array{whole}{each}",
+        evidence=evidence,
+        help=_ADVICE,
+        fix=Fix(_ADVICE, Safety.DISPLAY),
+    )
+
+
 def _finding(stack: Call, value: Sequence, place: Place) -> Finding:
+    if is_document(value.any):
+        advice = "keep them as a list, or read them by text_dataset_from_directory; dtype=object keeps their lengths"
+        return RULE.finding(
+            place,
+            "every document of the loop is kept in a list, and an array of them takes 4 B for each character of the "
+            "longest, for every one",
+            evidence=[Evidence("made one array here", stack.place)],
+            help=advice,
+            fix=Fix(advice, Safety.DISPLAY),
+        )
     element = _element(value)
     one = element.size if element is not None else None
     each = f", {one.bytes:,} B each" if one is not None else ""
@@ -237,14 +311,10 @@ def _finding(stack: Call, value: Sequence, place: Place) -> Finding:
     if element is not None and element.origin is not None:
         evidence.append(Evidence(f"one is {form(element)}, from {element.origin.text}", element.origin.place))
     evidence.append(Evidence("copied into one array here, while the list is still held", stack.place))
-    advice = (
-        "read the files batch by batch: image_dataset_from_directory, or from_tensor_slices(paths).map(decode), "
-        "or a keras.utils.PyDataset"
-    )
     return RULE.finding(
         place,
         f"{count} of the loop is kept in a list{each}, and stacking it takes twice that",
         evidence=evidence,
-        help=advice,
-        fix=Fix(advice, Safety.DISPLAY),
+        help=_ADVICE,
+        fix=Fix(_ADVICE, Safety.DISPLAY),
     )

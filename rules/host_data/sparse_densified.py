@@ -65,7 +65,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator, in_test
-from oomlint.rules.host_data.whole_dataset_load import feeds
+from oomlint.rules.host_data.feeds import feeds
 
 from oomlint.dryrun.catalog.arrays.making import dense_by
 from oomlint.dryrun.trace import Call, Role, Trace

@@ -4,7 +4,8 @@
 
 Reports a call that reads a file of arrays in one go, where what it read is then fed to `fit`, to a
 `tf.data.Dataset` or to a `GradientTape`: `np.load` without `mmap_mode`, `np.loadtxt`, `np.genfromtxt`,
-`np.fromfile`, `pd.read_csv` without `chunksize`, `h5["x"][:]` and `np.array(h5["x"])`, `pickle.load`.
+`np.fromfile`, `pd.read_csv` without `chunksize`, `h5["x"][:]` and `np.array(h5["x"])`, `pickle.load`. As a note also
+`adapt` on a Python list of every document.
 
 Where the script says how large it is (a `reshape`, a count), it is a warning above a quarter of the host's memory
 and an error above all of it, and nothing below. Where the size is not known it is a note.
@@ -79,15 +80,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator, in_test
+from oomlint.rules.host_data.feeds import feeds
+from oomlint.rules.host_data.filled_arrays import filled_by_files
 
 from oomlint.dryrun.catalog.arrays.loading import Unpickled
-from oomlint.dryrun.catalog.arrays.making import DECODED, LOADED, PART, loads_of
+from oomlint.dryrun.catalog.arrays.making import LOADED, PART, blanks_of, loads_of
 from oomlint.dryrun.catalog.arrays.operators import FEW_ROWS
-from oomlint.dryrun.trace import Body, Call, Trace
+from oomlint.dryrun.catalog.python.files import is_document
+from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.base import Const, Sequence, deref, tags_of
 from oomlint.dryrun.values.shapes import dimension_at
-from oomlint.dryrun.values.training import Tape
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
@@ -99,17 +102,10 @@ RULE = Rule(
     fix=Safety.DISPLAY,
     literals=(
         "load", "loads", "loadtxt", "genfromtxt", "fromfile", "loadmat", "File", "open_group", "read_csv",
-        "read_table", "read_parquet", "read_feather", "read_pickle", "read_hdf", "read_json", "read_sql",
+        "read_table", "read_parquet", "read_feather", "read_pickle", "read_hdf", "read_json", "read_sql", "adapt",
     ),
 )  # fmt: skip
 
-_SLICES = ("tf.data.Dataset.from_tensor_slices", "tf.data.Dataset.from_tensors")
-_TRAIN = (
-    "keras.Model.fit",
-    "keras.Model.train_on_batch",
-    "keras.Model.fit_generator",
-    "keras.Optimizer.apply_gradients",
-)
 MAX_CODE = 50  # of the reader's own text in a message
 _TEST_PATHS = frozenset({"tests", "testdata", "test_data", "fixtures"})
 
@@ -126,11 +122,13 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per place that reads what is trained on."""
     calls = {call.index: call for call in trace.all_calls()}
     loads: dict[int, Load] = {}
+    rows = {filling.made.index: loads_of(filling.value) for filling in filled_by_files(trace)}
     for feed, value, inputs in feeds(trace):
-        for index in sorted(loads_of(value)):
+        for index in sorted(loads_of(value) | _filled_from(rows, value)):
             call = calls.get(index)
             if call is not None and not in_test(call) and not in_test(feed) and not _small_by_place(call):
                 loads.setdefault(id(call.node), Load(call)).fed.append((feed, value, inputs))
+    yield from _adapted(trace)
     for load in loads.values():
         whole = _whole(trace, load)
         found = _sized(load, whole, settings) or (None if whole is not None else _unsized(load))
@@ -138,73 +136,24 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             yield found
 
 
-def feeds(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
-    """Arrays that training gets, and whether they are its inputs (or its labels)."""
-    for call in trace.calls("keras.Model.fit", "keras.Model.train_on_batch"):
-        for name, position in (("x", 0), ("y", 1), ("validation_data", 0)):
-            value = call.value(name)
-            if name == "validation_data" and isinstance(value, Sequence) and value.items:
-                for place, part in enumerate(value.items):
-                    yield from ((call, array, place == 0) for array in arrays(part))
-            elif name != "validation_data":
-                yield from ((call, array, position == 0) for array in arrays(value))
-    for call in trace.calls("keras.preprocessing.image.ImageDataGenerator.flow"):
-        yield from ((call, array, True) for array in arrays(call.value("x")))
-    for call in trace.calls("keras.Model.__call__"):
-        if call.context.manager(Tape) is not None and call.arguments:
-            yield from ((call, array, True) for array in arrays(call.arguments[0].value))
-    if not trace.calls(*_TRAIN):
-        return
-    yield from _by_batch(trace)
-    for call in trace.calls(*_SLICES, "keras.utils.timeseries_dataset_from_array"):
-        value = deref(call.arguments[0].value) if call.arguments else None
-        if isinstance(value, Sequence) and value.kind == "tuple" and value.items:
-            for place, part in enumerate(value.items):
-                yield from ((call, array, place == 0) for array in arrays(part))
-        else:
-            yield from ((call, array, True) for array in arrays(value))
+def _filled_from(rows: dict[int, set[int]], value: Array | Unpickled) -> set[int]:
+    """The events that read what a loop wrote into the rows of an array that was made empty."""
+    return {load for index in blanks_of(value) for load in rows.get(index, ())}
 
 
-def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
-    """Arrays that a generator or `__getitem__` cuts its batches out of: the first one in each is its input."""
-    seen = _reading(trace)  # one that reads files itself cuts labels or names out of what was loaded before
-    for call in trace.calls("operator.getitem"):
-        function = call.context.function()
-        value = deref(call.receiver) if call.receiver is not None else None
-        if (
-            function is None
-            or id(function.node) in seen
-            or not isinstance(value, Array)
-            or not loads_of(value)
-        ):
-            continue
-        if in_generator(call.context):
-            seen.add(id(function.node))
-            yield call, value, True
-
-
-def _reading(trace: Trace) -> set[int]:
-    """Functions in which something is read from a file or decoded."""
-    return {
-        id(body.function.node)
-        for call in trace.all_calls()
-        if tags_of(deref(call.result)) >= DECODED or f"{LOADED}{call.index}" in tags_of(deref(call.result))
-        for body in call.context.all(Body)
-    }
-
-
-def arrays(value: Value | None) -> Iterator[Array | Unpickled]:
-    """The arrays of an argument: one, or several in a list or dictionary. What a generator gives is no array."""
-    value = deref(value) if value is not None else None
-    match value:
-        case Array() | Unpickled():
-            yield value
-        case Sequence(kind="list" | "tuple"):
-            for part in value.items if value.items is not None else [value.any]:
-                yield from arrays(part)
-        case Mapping(entries=entries):
-            for part in entries.values():
-                yield from arrays(part)
+def _adapted(trace: Trace) -> Iterator[Finding]:
+    """`adapt` of a list of all documents, which makes one tensor of them and splits all of it at once."""
+    for call in trace.calls("keras.Layer.adapt"):
+        data = deref(call.arguments[0].value) if call.arguments else None
+        if isinstance(data, Sequence) and data.items is None and is_document(data.any) and not in_test(call):
+            help = "adapt on a tf.data.Dataset of the files, batched: it counts the words batch by batch"
+            yield RULE.finding(
+                call.place,
+                "adapt makes one tensor of every document, and splits all of them into words at once",
+                severity=Severity.NOTE,
+                help=help,
+                fix=Fix(help, Safety.DISPLAY),
+            )
 
 
 def _sized(load: Load, whole: Array | None, settings: Settings) -> Finding | None:

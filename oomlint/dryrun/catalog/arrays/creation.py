@@ -13,6 +13,7 @@ from oomlint.dryrun.catalog.arrays.making import (
     NumpyFloat32,
     NumpyInt,
     as_array,
+    blank,
     figures,
     made,
     read_whole,
@@ -47,7 +48,7 @@ def asked(call: Call, default: str | None) -> str | None:
 @function("numpy.zeros", "numpy.ones", "numpy.empty", "numpy.ndarray", parameters="shape dtype order")
 def zeros(call: Call, run: Run) -> Value:
     """An array of a given shape: float64 unless the call says otherwise."""
-    return made(call, shape_of(call.value("shape")), asked(call, "float64"))
+    return made(call, shape_of(call.value("shape")), asked(call, "float64"), blank(call))
 
 
 @function("numpy.full", parameters="shape fill_value dtype order")

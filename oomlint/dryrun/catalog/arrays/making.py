@@ -23,6 +23,7 @@ LOADED = "loaded:"
 GROWN = "grown:"
 DENSE = "dense:"
 ONE_HOT = "one-hot:"
+BLANK = "blank:"
 VOCABULARY = "vocabulary"  # a number of words that the data decides, and what is made of it
 SPLIT = "split"  # one of the parts of a data set that is divided for training and testing
 PART = "part"  # some rows of an array: no longer the whole, however many they are
@@ -84,7 +85,9 @@ def loads_of(value: Value) -> set[int]:
 
 def without_loads(tags: frozenset[str]) -> frozenset[str]:
     """The tags of a small part of what was loaded."""
-    return frozenset(tag for tag in tags if not tag.startswith((LOADED, GROWN, DENSE)) and tag != SPLIT)
+    return frozenset(
+        tag for tag in tags if not tag.startswith((LOADED, GROWN, DENSE, BLANK)) and tag != SPLIT
+    )
 
 
 def grown(call: Call) -> frozenset[str]:
@@ -95,6 +98,16 @@ def grown(call: Call) -> frozenset[str]:
 def grown_by(value: Value) -> set[int]:
     """The indices of the events that made this value larger, round by round."""
     return {int(tag[len(GROWN) :]) for tag in tags_of(value) if tag.startswith(GROWN)}
+
+
+def blank(call: Call) -> frozenset[str]:
+    """The tag of an array that this call makes to be filled; rules find the call by it."""
+    return frozenset({f"{BLANK}{call.index}"})
+
+
+def blanks_of(value: Value) -> set[int]:
+    """The indices of the events that made, still empty, what this value holds."""
+    return {int(tag[len(BLANK) :]) for tag in tags_of(value) if tag.startswith(BLANK)}
 
 
 def dense(call: Call) -> frozenset[str]:

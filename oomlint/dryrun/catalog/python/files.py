@@ -8,15 +8,30 @@ from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.catalog.arrays.making import tags_of_all
 from oomlint.dryrun.catalog.python.builtin_functions import computed
-from oomlint.dryrun.catalog.registry import attribute, function, method, operator
+from oomlint.dryrun.catalog.registry import attribute, duck, function, method, operator
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref, tags_of
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
     from oomlint.dryrun.trace import Call
+    from oomlint.dryrun.values.base import Pending
 
 # What a listing gives; rules know by it that a loop goes over files.
 PATH = frozenset({"path"})
+# The whole content of one of those files.
+DOCUMENT = frozenset({"document"})
+# What these make of a text is about as long.
+_TEXTUAL = frozenset(
+    {"read", "strip", "rstrip", "lstrip", "lower", "upper", "casefold", "decode", "replace", "sub"}
+)
+
+
+def is_document(value: Value) -> bool:
+    """Whether it is the whole text of a file, or that text cleaned."""
+    value = deref(value)
+    if not isinstance(value, Unknown) or not value.tags >= DOCUMENT or value.type not in (None, "str"):
+        return False
+    return value.made_by is None or value.made_by.method in _TEXTUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +193,17 @@ def asked(call: Call, run: Run) -> Value:
 @method(PathObject, "read_text", "read_bytes", "open", "stat")
 def read(call: Call, run: Run) -> Value:
     """What is in it is not looked at."""
-    return Unknown(type="str" if call.name.endswith("read_text") else None)
+    if call.name.endswith(("read_text", "read_bytes")):
+        return Unknown(type="str" if call.name.endswith("read_text") else None, tags=DOCUMENT)
+    return Unknown(tags=PATH if call.name.endswith("open") else frozenset())
+
+
+@duck
+def read_whole(pending: Pending, run: Run) -> Value | None:
+    """`open(path).read()` of a listed file: what it gives is a document. What is read from is a file still."""
+    if pending.method == "read" and not pending.call.arguments and pending.receiver.tags >= PATH:
+        pending.result.tags = pending.result.tags | DOCUMENT
+    return None
 
 
 @method(PathObject, "mkdir", "unlink", "rename", "write_text", "write_bytes", "touch")
