@@ -66,6 +66,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from oomlint.dryrun.catalog.keras.batch_sources import BatchSource
 from oomlint.dryrun.queries import child_processes, gpu_options, gpu_setup
 from oomlint.dryrun.queries.child_processes import Handing
 from oomlint.dryrun.queries.device_makers import makes_devices
@@ -105,7 +106,6 @@ TRAINS = (
     "keras.Optimizer.minimize",
 )
 PREDICTS = ("keras.Model.predict", "keras.Model.evaluate", "keras.Model.__call__")
-DATA = ("keras.utils.PyDataset", "keras.utils.Sequence")
 HELP = "let one process at a time use the GPU, or give each worker a GPU of its own (CUDA_VISIBLE_DEVICES)"
 
 
@@ -220,9 +220,9 @@ def _data_workers(trace: Trace, work: list[Call]) -> Iterator[Finding]:
     """Workers that prepare batches, in processes, with TensorFlow."""
     for fit in trace.calls("keras.Model.fit", "keras.Model.fit_generator"):
         data = fit.value("x") or fit.value("generator")
-        if not isinstance(data, Instance) or not set(DATA) & set(data.cls.library_bases()):
+        if not isinstance(data, Instance) or not isinstance(data.facet, BatchSource):
             continue
-        asked = _asked(trace, fit, data)
+        asked = _asked(fit, data)
         place = gpu_setup.seen_from(trace.source, asked) if asked is not None else None
         for done in work:
             if place is not None and child_processes.inside_method(done, data, "__getitem__"):
@@ -237,16 +237,9 @@ def _data_workers(trace: Trace, work: list[Call]) -> Iterator[Finding]:
                 return
 
 
-def _asked(trace: Trace, fit: Call, data: Instance) -> Call | None:
+def _asked(fit: Call, data: Instance) -> Call | None:
     """Where worker processes are asked for: by `fit` (Keras 2), or where the data set is made."""
     if fit.const("use_multiprocessing") is True:
         return fit
-    return next(
-        (
-            call
-            for call in trace.calls("unresolved")
-            if call.const("use_multiprocessing") is True
-            and child_processes.inside_method(call, data, "__init__")
-        ),
-        None,
-    )
+    made = data.facet.made_by if isinstance(data.facet, BatchSource) else None
+    return made if made is not None and made.const("use_multiprocessing") is True else None

@@ -94,6 +94,8 @@ def keras_inside(value: Value | None, depth: int = 4) -> Estimator | Instance | 
     """The wrapped Keras model (or the program's own estimator) in an estimator, pipeline, search or list of them."""
     value = deref(value) if value is not None else None
     match value:
+        case Instance(facet=Estimator() as wrapper):
+            return wrapper
         case Estimator() | Instance():
             return value
         case Search(estimator=inner):

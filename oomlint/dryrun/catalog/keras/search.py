@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.catalog.keras.apply import named
-from oomlint.dryrun.catalog.registry import duck, function, method
+from oomlint.dryrun.catalog.registry import duck, facet, function, method
 from oomlint.dryrun.trace import Call, Loop
 from oomlint.dryrun.values.base import NONE, Const, Opaque, Pending, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Instance
@@ -146,6 +146,12 @@ def make_estimator(call: Call, run: Run) -> Value:
     """`KerasClassifier(build_fn)`."""
     arguments = named(call, call.signature)
     return Estimator(arguments.get("build_fn", arguments.get("model")))
+
+
+@facet(*(f"{home}.{name}" for home in _HOMES for name in _WRAPPERS))
+def estimator_facet(instance: Instance, base: str, run: Run) -> Value:
+    """An estimator of a class that derives from the wrapper: its builder is its own."""
+    return Estimator()
 
 
 @function("sklearn.base.clone", parameters="estimator")
