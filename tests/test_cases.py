@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from oomlint.findings.diagnostic import Diagnostic
 from oomlint.findings.model import Severity
 from oomlint.findings.registry import load_rules
+from oomlint.project.gpus import parse_memory
+from oomlint.project.settings import Budget, Settings
 from oomlint.testing import MemoryModules, expectations, mismatches, run_rule, run_rules
 
 CASES = Path(__file__).parent.parent / "fixtures" / "cases"
@@ -33,6 +36,25 @@ SUBJECT = {
 }
 
 SOURCE = re.compile(r"# source: [\w.-]+/[\w.-]+#\d+\n")
+
+
+# The card or the machine of the report, where it is not the default budget's.
+MEMORY = re.compile(r"^# (gpu|host): (.+)$", re.MULTILINE)
+
+
+def _settings(text: str, codes: list[str]) -> Settings | None:
+    """The settings that a case asks for; None for the defaults."""
+    sizes = {kind: parse_memory(amount) for kind, amount in MEMORY.findall(text)}
+    if not sizes:
+        return None
+    budget = Budget(**sizes, **{f"{kind}_label": f"the report's {kind} memory" for kind in sizes})
+    return Settings(root=Path("/"), select=(*codes, "OOM001"), preview=True, budget=budget)
+
+
+def _findings(path: Path, codes: list[str]) -> list[Diagnostic]:
+    text = path.read_text("utf-8")
+    settings = _settings(text, codes)
+    return [one for code in codes for one in run_rule(code, text, settings=settings, modules=_modules(path))]
 
 
 def _case(path: Path) -> str:
@@ -56,8 +78,7 @@ def test_mistake_is_found_at_its_line(path: Path) -> None:
     text = path.read_text("utf-8")
     codes = _codes(path)
     assert codes, "a case without a marker shows nothing"
-    found = [one for code in codes for one in run_rule(code, text, modules=_modules(path))]
-    assert mismatches(text, found) == []
+    assert mismatches(text, _findings(path, codes)) == []
 
 
 @pytest.mark.parametrize("path", BAD, ids=_case)
@@ -65,22 +86,21 @@ def test_repaired_twin_is_clean(path: Path) -> None:
     good = path.with_name("good.py")
     text = good.read_text("utf-8")
     assert expectations(text) == []
-    found = [one for code in _codes(path) for one in run_rule(code, text, modules=_modules(path))]
-    assert mismatches(text, found) == []
+    assert mismatches(text, _findings(good, _codes(path))) == []
 
 
 @pytest.mark.parametrize("path", SILENT, ids=_case)
 def test_false_alarm_is_not_raised(path: Path) -> None:
     text = path.read_text("utf-8")
-    found = [one for code in SUBJECT[_case(path)] for one in run_rule(code, text, modules=_modules(path))]
-    assert mismatches(text, found) == []
+    assert mismatches(text, _findings(path, list(SUBJECT[_case(path)]))) == []
 
 
 @pytest.mark.parametrize("path", [bad.with_name("good.py") for bad in BAD] + SILENT, ids=_case)
 def test_no_other_rule_warns(path: Path) -> None:
     """The right way is right altogether; notes (no memory growth, a file of unknown size) may stand."""
     text = path.read_text("utf-8")
-    found = run_rules(load_rules(), text, resolver=MemoryModules(_modules(path)))
+    settings = _settings(text, [entry.code for entry in load_rules()])
+    found = run_rules(load_rules(), text, settings=settings, resolver=MemoryModules(_modules(path)))
     assert [(one.code, one.message) for one in found if one.severity > Severity.NOTE] == []
 
 

@@ -4,7 +4,8 @@
 
 Reports datasets made of data arrays above a quarter of the host memory (an error above all of it), and with a
 note those of arrays whose size is not known: read from a file, or unknown operands that go straight to `batch` and
-into training. Also arrays above 2 GiB that become constants of a TF1 graph, which is an error.
+into training. Also arrays that become constants of a TF1 graph and pass 2 GiB, alone or
+together, which is an error.
 
 ## Why is this bad?
 
@@ -99,6 +100,8 @@ A_FEW = 16  # rows: an example or two made by hand is no data set
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Constants of a graph first: those fail whatever the memory."""
     graph = next(iter(trace.calls(*GRAPH_MODE)), None)
+    if graph is not None:
+        yield from _together(trace, graph)
     for call in trace.calls(*SOURCES, *(CONSTANTS if graph is not None else ())):
         if not call.arguments:
             continue
@@ -137,6 +140,29 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
                 help=f"if they are more than a few gigabytes, {ADVICE}",
                 fix=Fix(ADVICE, Safety.DISPLAY),
                 severity=Severity.NOTE,
+            )
+
+
+def _together(trace: Trace, graph: Call) -> Iterator[Finding]:
+    """Constants of which none is too large for a graph, and all of them are (a column of a table each)."""
+    total: Size | None = None
+    for call in trace.calls(*CONSTANTS):
+        held = (
+            weigh(deref(call.arguments[0].value))[0] if call.arguments and call.index > graph.index else None
+        )
+        if held is None or held.bytes > GRAPH_LIMIT:
+            continue
+        for loop in call.context.loops():
+            if loop.trip is not None and not loop.unrolled and isinstance(loop.trip.value, int):
+                held = held.times(loop.trip, "{} of them")
+        before, total = total, held if total is None else total.plus(held)
+        if total.bytes > GRAPH_LIMIT and (before is None or before.bytes <= GRAPH_LIMIT):
+            yield RULE.finding(
+                call.arguments[0].place,
+                f"with this the constants of the graph come to {total}, and a graph may weigh 2 GiB as a whole",
+                evidence=[*factors(total), Evidence("graph mode since here", graph.place)],
+                help="feed them through placeholders, or read them in a tf.data pipeline",
+                severity=Severity.ERROR,
             )
 
 
