@@ -30,6 +30,7 @@ FAMILIES = {
     "4": "training_loop",
     "5": "distribution",
     "6": "model_size",
+    "9": "advice",
 }
 HEADINGS = ["What it does", "Why is this bad?", "Example", "Use instead", "Fix safety", "References"]
 # Lowest first: a module imports from its own layer and from those before it.

@@ -209,3 +209,13 @@ def _of_application(model: Model, around: Use | None, trained: Trained) -> Saved
     if len(whole) < len(factors):
         return None
     return Saved(model, around, model.made_by.place, whole, 4)
+
+
+def complete(trained: Trained) -> bool:
+    """Whether the output of every layer of a model is known, so that nothing large is missing from the sum."""
+    for use in layers_in_use(trained.model):
+        if use.layer.output is None and use.layer.inputs == () and use.wrapped is None:
+            return False
+        if use.layer.output is not None and None in use.layer.output[1:]:
+            return False
+    return all(_of_application(part, around, trained) for part, around in applications(trained.model))

@@ -10,7 +10,7 @@ from oomlint.dryrun.catalog.keras.dims import known
 from oomlint.dryrun.catalog.keras.graph import tensors
 from oomlint.dryrun.catalog.keras.training import frozen_layers, inputs_in, slots_of
 from oomlint.dryrun.queries import replicas
-from oomlint.dryrun.queries.pipelines import BATCHING, stage_name
+from oomlint.dryrun.queries.pipelines import BATCHING, SPLITTING, stage_name
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.trace import Within
 from oomlint.dryrun.values.arrays import Array, Dim
@@ -143,12 +143,16 @@ def _fitted(model: Model, call: Call, compiled: Call) -> Const | None:
 
 def _fed(call: Call) -> Const | None:
     data = next((call.value(name) for name in ("x", "generator", "data") if call.argument(name)), None)
+    generated = isinstance(data, Sequence) and data.kind == "generator"
+    if isinstance(data, Sequence) and generated:
+        element = deref(data.any)  # what a generator yields is a batch
+        data = element.items[0] if isinstance(element, Sequence) and element.items else element
     inputs = None if data is None else inputs_in(data)
     first = next((item for item in tensors(inputs) if isinstance(item, Array)), None)
     rows = first.shape[0] if first is not None and first.shape else None
     if isinstance(data, Dataset):
         return None if data.distributed else _of_stage(_count(rows), data)
-    if call.name.endswith("train_on_batch"):
+    if generated or call.name.endswith("train_on_batch"):
         return _count(rows)
     given = call.argument("batch_size")
     arrays = (
@@ -168,10 +172,19 @@ def _fed(call: Call) -> Const | None:
 
 
 def _of_stage(batch: Const | None, data: Dataset) -> Const | None:
-    """A batch that knows at least which stage made it."""
+    """The batch of a data set: from its element, else from the stage that made the batches; it knows that stage."""
+    stage = None
+    for call in reversed(data.stages):
+        if stage_name(call) in SPLITTING or stage_name(call) == "from_generator":
+            break
+        if stage_name(call) in BATCHING or stage_name(call) == "rebatch":
+            stage = call
+            break
+    if batch is None and stage is not None:
+        size = stage.value("batch_size")
+        batch = _count(size) if isinstance(size, Const) else None
     if batch is None or batch.trail:
         return batch
-    stage = next((call for call in reversed(data.stages) if stage_name(call) in BATCHING), None)
     stage = stage or (data.stages[0] if data.stages else None)
     step = () if stage is None else (Step(stage_name(stage), stage.place),)
     return Const(batch.value, step, batch.soft)

@@ -1,0 +1,1 @@
+"""9xx: advice, off unless it is selected."""
