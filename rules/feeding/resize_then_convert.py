@@ -9,7 +9,8 @@ Reports `tf.image.convert_image_dtype(image, tf.float32)` where the image is a f
 
 `convert_image_dtype` scales integers to the range 0 to 1 and leaves floats as they are. `tf.image.resize` gives
 float32 whatever it gets, so that after it nothing is left to convert: pictures go into the model with values up to
-255, 255 times what the rest of the script reckons with. Nothing fails; the model trains badly.
+255, 255 times what the rest of the script reckons with. Nothing fails; the model trains badly. In a function that
+nobody calls here it is a warning: who calls it may divide.
 
 Not reported: `method="nearest"`, cropping and padding, `keras.ops.image.resize` and `Resizing`, which keep integers;
 pictures that are divided later or by a `Rescaling` layer; models of `keras.applications` that scale by themselves.
@@ -67,6 +68,7 @@ import libcst as cst
 
 from oomlint.dryrun.catalog.keras.graph import inner_layers
 from oomlint.dryrun.catalog.tensorflow.image import LEFT
+from oomlint.dryrun.queries.gpu_setup import uncalled
 from oomlint.dryrun.trace import Argument, Call
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref, tags_of
@@ -116,6 +118,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             evidence=evidence,
             help="convert what was decoded, and resize after that",
             fix=_fix(trace, call, made),
+            # What a function gives that nobody calls here, its callers may still divide.
+            severity=Severity.WARNING if uncalled(call.context) is not None else None,
         )
 
 
