@@ -53,8 +53,8 @@ def over_batches(trace: Trace, call: Call, loop: Loop, elsewhere: bool, predicts
     return False
 
 
-# What a loop over something that nobody knows goes over, by the name its author gave it. Views, crops, tasks and heads of
-# one batch look the same otherwise.
+# What a loop over something that nobody knows goes over, by the name its author gave it. Views, crops, tasks and
+# heads of one batch look the same otherwise.
 _BATCHES = frozenset(
     "batches minibatches microbatches dataset data ds loader dataloader iterator trainset trainloader".split()
 )

@@ -115,7 +115,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             found.place,
             f"a model is {found.verb} and trained on {_passes(found)}: each leaves its graph, weights and "
             "optimizer state behind",
-            evidence=_evidence(found),
+            evidence=[*_evidence(found), *_tuned(trace, found)],
             help=HELP,
             severity=Severity.NOTE if few else Severity.WARNING,
         )
@@ -125,6 +125,16 @@ def _passes(found: Repeated) -> str:
     if found.passes is None:
         return "every pass of a loop"
     return f"each of {found.passes.value:,} passes of a loop"
+
+
+def _tuned(trace: Trace, found: Repeated) -> Iterator[Evidence]:
+    """keras_tuner clears the session by itself: nothing is gained by doing it once more."""
+    for call in trace.calls("keras_tuner.Tuner.search"):
+        if call.node is found.loop.node:
+            yield Evidence(
+                "the tuner clears the session before each trial, which frees nothing that was trained"
+            )
+            return
 
 
 def _evidence(found: Repeated) -> Iterator[Evidence]:

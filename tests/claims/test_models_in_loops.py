@@ -136,3 +136,14 @@ class TestPredictInLoop:
 
     def test_predict_gives_arrays_and_no_tensors(self) -> None:
         assert type(network().predict(X[:1], verbose=0)) is np.ndarray
+
+
+def test_a_tape_without_tf_function_leaves_nothing() -> None:
+    def stepped() -> None:
+        model, optimizer = network(), keras.optimizers.Adam()
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(X) - Y))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    assert growth(stepped) < ROUNDS

@@ -5,10 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from oomlint.dryrun.catalog.arrays.sklearn_splits import HOME, Splitter
 from oomlint.dryrun.catalog.keras.apply import named
 from oomlint.dryrun.catalog.registry import duck, facet, function, method
 from oomlint.dryrun.trace import Call, Loop
-from oomlint.dryrun.values.base import NONE, Const, Opaque, Pending, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import (
+    NONE,
+    Const,
+    Mapping,
+    Opaque,
+    Pending,
+    Sequence,
+    Unknown,
+    Value,
+    deref,
+    merge,
+)
 from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Model
 
@@ -46,6 +59,7 @@ class Search(Value):
 
     api: ClassVar[str] = "sklearn.Search"
     estimator: Value | None = None
+    fits: Const | None = None
 
 
 def repeated(run: Run, target: Value | None, values: list[Value], call: Call, trip: Const | None) -> Value:
@@ -101,6 +115,46 @@ def minimise(call: Call, run: Run) -> Value:
     """`fmin(objective, ..., max_evals=50)`."""
     count = call.value("max_evals") or call.value("n_calls")
     return repeated(run, call.value("fn"), [Unknown()], call, count if isinstance(count, Const) else None)
+
+
+@function("wandb.agent", parameters="sweep_id function entity project count")
+def agent(call: Call, run: Run) -> Value:
+    """`wandb.agent(sweep, function=train, count=50)`: the runs are calls in this process."""
+    count = call.value("count")
+    return repeated(run, call.value("function"), [], call, count if isinstance(count, Const) else None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optimization(Value):
+    """A `bayes_opt.BayesianOptimization` of a function."""
+
+    api: ClassVar[str] = "bayes_opt.BayesianOptimization"
+    function: Value | None = None
+
+
+@function("bayes_opt.BayesianOptimization", parameters="f pbounds")
+def make_optimization(call: Call, run: Run) -> Value:
+    """`BayesianOptimization(f=black_box, pbounds=...)`."""
+    return Optimization(call.value("f"))
+
+
+@method(Optimization, "maximize", parameters="init_points n_iter")
+def maximize(call: Call, run: Run) -> Value:
+    """Calls the function with its parameters by name."""
+    found = call.receiver
+    assert isinstance(found, Optimization)
+    points = [call.value(name) or Const(default) for name, default in (("init_points", 5), ("n_iter", 25))]
+    known = [point for point in points if isinstance(point, Const) and isinstance(point.value, int)]
+    trip = Const(sum(point.value for point in known)) if len(known) == 2 else None
+    repeated(run, found.function, [], call, trip)
+    return NONE
+
+
+@function("scipy.optimize.differential_evolution", "scipy.optimize.dual_annealing", parameters="func bounds")
+def evolve(call: Call, run: Run) -> Value:
+    """A search that calls the function with a vector, many times."""
+    repeated(run, call.value("func"), [Unknown()], call, None)
+    return Unknown()
 
 
 # --- keras_tuner ----------------------------------------------------------------------------------------
@@ -184,14 +238,50 @@ def _steps(value: Value) -> list[Value]:
     return [value]
 
 
-@function(
-    "sklearn.model_selection.GridSearchCV",
-    "sklearn.model_selection.RandomizedSearchCV",
-    parameters="estimator param_grid",
-)
+_GRIDS = ("GridSearchCV", "HalvingGridSearchCV")
+_SAMPLES = ("RandomizedSearchCV", "HalvingRandomSearchCV")
+
+
+@function(*(f"{HOME}{name}" for name in _GRIDS), parameters="estimator param_grid")
+@function(*(f"{HOME}{name}" for name in _SAMPLES), parameters="estimator param_distributions n_iter")
 def make_search(call: Call, run: Run) -> Value:
     """A search over an estimator's parameters."""
-    return Search(call.value("estimator"))
+    name, candidates = call.name.rpartition(".")[2], None
+    if name == "GridSearchCV":
+        candidates = _points(call.value("param_grid"))
+    elif name == "RandomizedSearchCV":
+        given = call.value("n_iter") or Const(10)
+        candidates = given if isinstance(given, Const) else None
+    return Search(call.value("estimator"), _times(candidates, _folds(call)))
+
+
+def _points(grid: Value | None) -> Const | None:
+    """How many points a grid of parameters has."""
+    if not isinstance(grid, Mapping) or not grid.complete or not grid.entries:
+        return None
+    count: Const | None = Const(1)
+    for choices in map(deref, grid.entries.values()):
+        length = choices.length if isinstance(choices, Sequence) else None
+        if isinstance(choices, Array) and choices.shape:
+            length = choices.shape[0]
+        count = _times(count, length)
+    return count
+
+
+def _times(one: Const | None, other: Const | None) -> Const | None:
+    if one is None or other is None or not isinstance(one.value, int) or not isinstance(other.value, int):
+        return None
+    return Const(one.value * other.value, merge(one.trail, other.trail), one.soft or other.soft)
+
+
+def _folds(call: Call) -> Const | None:
+    """How many folds `cv=` stands for."""
+    given = call.value("cv")
+    if given is None or (isinstance(given, Const) and given.value is None):
+        return Const(5)
+    if isinstance(given, Splitter):
+        return given.folds
+    return given if isinstance(given, Const) and isinstance(given.value, int) else None
 
 
 @method(Search, "fit", parameters="x y")
@@ -201,24 +291,24 @@ def fit_search(call: Call, run: Run) -> Value:
     assert isinstance(found, Search)
     estimator = None if found.estimator is None else deref(found.estimator)
     if isinstance(estimator, Estimator) and estimator.builder is not None:
-        _trials(run, estimator.builder, call)
+        _trials(run, estimator.builder, call, found.fits)
     return found
 
 
-@function(
-    "sklearn.model_selection.cross_val_score",
-    "sklearn.model_selection.cross_validate",
-    "sklearn.model_selection.cross_val_predict",
-    parameters="estimator x y",
-)
+_SCORES = ("cross_val_score", "cross_validate", "cross_val_predict", "permutation_test_score")
+_CURVES = ("learning_curve", "validation_curve")
+
+
+@function(*(f"{HOME}{name}" for name in (*_SCORES, *_CURVES)), parameters="estimator x y")
 def cross_validation(call: Call, run: Run) -> Value:
     """One model per fold."""
     estimator = call.value("estimator")
     if isinstance(estimator, Estimator) and estimator.builder is not None:
-        _trials(run, estimator.builder, call)
+        once = call.name.rpartition(".")[2] in _SCORES[:3]
+        _trials(run, estimator.builder, call, _folds(call) if once else None)
     return Unknown()
 
 
-def _trials(run: Run, builder: Value, call: Call) -> None:
-    with run.inside(run.context.inside(Loop(call.place, "trials"))):
+def _trials(run: Run, builder: Value, call: Call, fits: Const | None) -> None:
+    with run.inside(run.context.inside(Loop(call.place, "trials", None, fits))):
         train(run, run.call(builder, [], call), replace(call, context=run.context), NONE)

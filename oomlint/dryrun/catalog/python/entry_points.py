@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.catalog.registry import facet, function, method
-from oomlint.dryrun.trace import Argument
+from oomlint.dryrun.trace import Argument, Loop
 from oomlint.dryrun.values.base import (
     NONE,
     Const,
@@ -204,8 +204,9 @@ def pool_call(call: Call, run: Run) -> Value:
         join_all(items) if items else inner.element if inner is not None and inner.element else Unknown()
     )
     values = list(run.iterate(element).items or [element]) if name == "starmap" else [element]
-    result = run_here(run, target, values, call, role)
+    times = inner.count if inner is not None and items is None else Const(len(items or ()))
+    with run.inside(run.context.inside(Loop(call.place, "trials", None, times))):
+        result = run_here(run, target, values, call, role)
     if name == "map_async":
         return Unknown()
-    count = inner.count if inner is not None and items is None else Const(len(items or ()))
-    return Sequence("list", element=result, count=count, tags=tags_of(result), context=run.context)
+    return Sequence("list", element=result, count=times, tags=tags_of(result), context=run.context)
