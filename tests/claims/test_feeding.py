@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+import weakref
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -321,6 +322,16 @@ for name, held in (("of an array", array), ("of a tensor", tensor)):
     for _ in dataset.take(1):
         pass
     found[name] = resident() - before
+rows = tf.data.Dataset.from_tensor_slices(np.zeros((4096, 64, 64), dtype="float32"))
+for _ in rows.take(1):
+    pass
+before, taken = resident(), list(rows)
+found["list of slices"] = resident() - before
+pictures = tf.data.Dataset.range(64).map(lambda i: (picture(i), i))
+before, labels = resident(), [label for _, label in pictures]
+found["list of labels"] = resident() - before
+before, whole = resident(), list(pictures)
+found["list of pictures"] = resident() - before
 print(json.dumps(found))
 """
 
@@ -345,3 +356,75 @@ def test_what_buffers_and_sources_cost() -> None:
     assert found["of an array"] > 48, found
     assert found["of a tensor"] < 16, found
     assert found["decoded"] > 48, found
+    assert found["list of slices"] < 16, found
+    assert found["list of labels"] < 16, found
+    assert found["list of pictures"] > 48, found
+
+
+CONVERTING = """\
+import tensorflow as tf
+
+def load(image):
+    image = tf.image.resize(image, (4, 4){method})
+    image = tf.image.convert_image_dtype(image, tf.float32)
+    return image
+
+ds = tf.data.Dataset.from_tensors(tf.fill((8, 8, 3), tf.constant(200, tf.uint8))).map(load)
+"""
+
+
+def brightest(text: str) -> float:
+    return max(float(tf.reduce_max(image)) for image in run(text)["ds"])
+
+
+def test_a_conversion_after_resizing_leaves_200_and_the_fix_does_not() -> None:
+    text = CONVERTING.format(method="").replace(
+        "def load(image):\n", "def load(image):\n    image = tf.image.decode_png(tf.io.encode_png(image))\n"
+    )
+    assert brightest(text) == 200.0
+    assert brightest(mended("OOM311", text)) == pytest.approx(200 / 255)
+
+
+def test_neighbours_are_converted() -> None:
+    assert brightest(CONVERTING.format(method=", method='nearest'")) == pytest.approx(200 / 255)
+
+
+def test_built_models_refuse_batches_of_batches_and_an_unbuilt_dense_does_not() -> None:
+    x, y = np.zeros((64, 6), "float32"), np.zeros((64, 1), "float32")
+    twice = tf.data.Dataset.from_tensor_slices((x, y)).batch(8).batch(4)
+    unbuilt = keras.Sequential([keras.layers.Dense(1)])
+    unbuilt.compile("sgd", "mse")
+    unbuilt.fit(twice, verbose=0)
+    built = keras.Sequential([keras.Input((6,)), keras.layers.Dense(1)])
+    built.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="shape"):
+        built.fit(twice, verbose=0)
+
+
+def test_predict_keeps_each_output_until_the_last() -> None:
+    """Of ten batches the outputs of all ten are alive at the end, as tensors."""
+    alive: list[Any] = []
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    model.make_predict_function()
+    once = model.predict_function
+
+    def counted(data: Any) -> Any:
+        outputs = once(data)
+        assert tf.is_tensor(outputs)
+        alive.append(weakref.ref(outputs))
+        return outputs
+
+    class Last(keras.callbacks.Callback):
+        def on_predict_end(self, logs: Any = None) -> None:
+            self.held = sum(one() is not None for one in alive)
+
+    model.predict_function, last = counted, Last()
+    model.predict(np.zeros((40, 4), "float32"), batch_size=4, verbose=0, callbacks=[last])
+    assert last.held == 10
+
+
+def test_padding_to_the_longest_gives_a_shape_for_each_batch() -> None:
+    lengths = tf.data.Dataset.range(1, 65).map(lambda n: tf.ones((n,)))
+    assert len({tuple(batch.shape) for batch in lengths.padded_batch(8)}) == 8
+    limited = lengths.map(lambda row: row[:40]).padded_batch(8, padded_shapes=[40])
+    assert {tuple(batch.shape) for batch in limited} == {(8, 40)}
