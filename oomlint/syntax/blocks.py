@@ -155,3 +155,15 @@ def _is_import(statement: cst.CSTNode) -> bool:
     if not isinstance(statement, cst.SimpleStatementLine):
         return False
     return all(isinstance(small, cst.Import | cst.ImportFrom) for small in statement.body)
+
+
+def leaves_early(loop: cst.CSTNode) -> bool:
+    """Whether a loop's own body holds a `break` or `return`: not every round need come."""
+    stack: list[cst.CSTNode] = [loop.body] if isinstance(loop, cst.For | cst.While) else []
+    while stack:
+        current = stack.pop()
+        if isinstance(current, cst.Break | cst.Return):
+            return True
+        if not isinstance(current, cst.For | cst.While | cst.FunctionDef | cst.ClassDef | cst.Lambda):
+            stack.extend(code_children(current))
+    return False

@@ -77,15 +77,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.imports import dotted
-from oomlint.dryrun.queries.hoisting import (
-    in_every_round,
-    loops_around,
-    movable,
-    outermost_here,
-    rounds_of,
-    site_in,
-)
+from oomlint.dryrun.queries.hoisting import movable, outermost_here
 from oomlint.dryrun.queries.retracing import runs_eagerly
+from oomlint.dryrun.queries.rounds import guarded, loops_around, rounds_of, site_in
 from oomlint.dryrun.trace import Body, Call, Loop
 from oomlint.dryrun.values.base import deref
 from oomlint.dryrun.values.program import Function, Method
@@ -123,7 +117,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if (graph and eager) or made.context.role("tf.function") is not None:
             continue
         loop = _loop(trace, made)
-        if loop is None or not in_every_round(trace, made, loop):
+        if loop is None or guarded(made.context, loop, made.node):
             continue
         site = site_in(made.context, loop)
         place = site or made.place

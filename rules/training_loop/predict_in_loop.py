@@ -59,7 +59,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.queries.keras_version import keras_at_least
-from oomlint.dryrun.queries.model_rounds import CLEARING, loops_around
+from oomlint.dryrun.queries.model_rounds import CLEARING
+from oomlint.dryrun.queries.rounds import loops_around
 from oomlint.dryrun.queries.single_items import SingleItems
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.base import Sequence, deref

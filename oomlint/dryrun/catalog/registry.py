@@ -72,7 +72,8 @@ class Catalog:
     def on(self, call: Call) -> Handler | None:
         """The handler of a function for the kind of value it is called on, where that kind has one."""
         for argument in call.arguments[:2]:
-            handler = self.operands.get((type(argument.value), call.name))
+            kind = type(argument.value)
+            handler = self.operands.get((kind, call.name)) or self.operands.get((kind, "*"))
             if handler is not None:
                 return handler
         return None

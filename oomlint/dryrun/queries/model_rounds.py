@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from oomlint.dryrun.catalog.keras.training import slots_of
+from oomlint.dryrun.queries.rounds import guarded, loops_around
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
-from oomlint.dryrun.trace import Body, Call, Context, Loop, Role, Try
-from oomlint.dryrun.values.base import Const, Opaque, Value, deref
-from oomlint.dryrun.values.program import Instance, Library
+from oomlint.dryrun.trace import Body, Call, Context, Loop, Try
+from oomlint.dryrun.values.base import Const
+from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Model, Optimizer
-from oomlint.syntax.children import code_children
+from oomlint.syntax.blocks import leaves_early
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,7 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
     if shared:
         if (
             _eager(model)
-            or _guarded(model.context, shared[0], _node(model))
+            or guarded(model.context, shared[0], _node(model))
             or _retried(call.context, shared[0])
         ):
             return
@@ -90,14 +90,14 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
         return
     for compiled in model.compiles:
         again = [loop for loop in around if loop in loops_around(compiled.context)]
-        if again and not _eager_call(compiled) and not _guarded(compiled.context, again[0], compiled.node):
+        if again and not _eager_call(compiled) and not guarded(compiled.context, again[0], compiled.node):
             if not _retried(call.context, again[0]) and not _optimizer_made_before(compiled, again[0]):
                 first = model.compiles[0] is compiled
                 verb = "compiled" if first else "compiled again"
                 yield _found(trace, call, model, compiled.context, compiled.place, again, verb)
     if len(created) == 1 and len(around) == 1 and model.compiled is not None and not _eager(model):
         # Built in one loop, trained in the next: all of them are alive at once.
-        if created[0] in loops_around(model.compiled.context) and not _guarded(
+        if created[0] in loops_around(model.compiled.context) and not guarded(
             model.context, created[0], _node(model)
         ):
             yield _found(
@@ -126,17 +126,6 @@ def _found(
         kept=_kept(model),
         cleared=None if cleared is None else cleared.place,
     )
-
-
-def loops_around(context: Context) -> list[Loop]:
-    """Loops around an event, innermost first, up to the process that it runs in."""
-    loops: list[Loop] = []
-    for frame in context.frames():
-        if isinstance(frame, Role) and frame.name == "child-process":
-            break
-        if isinstance(frame, Loop):
-            loops.append(frame)
-    return loops
 
 
 def _in_body(context: Context | None, loop: Loop) -> Place | None:
@@ -196,100 +185,7 @@ def _optimizer_made_before(compiled: Call, loop: Loop) -> bool:
     return made is not None and loop not in loops_around(made.context)
 
 
-def _guarded(context: Context | None, loop: Loop, node: cst.CSTNode) -> bool:
-    """Whether it happens on one pass only: `if model is None`, `if epoch == 5`, a builder that caches.
-
-    The text is asked, not the branches taken: on the first pass such a test is often decided.
-    """
-    for frame in context.since(loop) if context is not None else ():
-        if isinstance(frame, Body):
-            cached = any(_name(decorator).endswith(CACHES) for decorator in frame.function.decorators)
-            if cached or _under_guard(frame.function.node, node):
-                return True
-            if frame.site is not None:
-                node = frame.site.node
-    return _under_guard(loop.place.node, node)
-
-
-CACHES = ("functools.lru_cache", "functools.cache", "streamlit.cache_resource")
-
-
-def _name(value: Value) -> str:
-    value = deref(value)
-    if isinstance(value, Library):
-        return value.name
-    return value.type if isinstance(value, Opaque) else ""
-
-
-def _under_guard(container: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a node stands under a test that lets it happen once, or after one that returns early."""
-    path = _path(container, node)
-    for outer, inner in pairwise(path):
-        if isinstance(outer, cst.If) and inner is outer.body and _once(outer.test):
-            return True
-        if isinstance(outer, cst.IndentedBlock | cst.Module):
-            before = outer.body[: list(outer.body).index(inner)] if inner in outer.body else ()  # type: ignore[arg-type]
-            if any(isinstance(item, cst.If) and _leaves_early(item) for item in before):
-                return True
-    return False
-
-
-def _path(container: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The nodes from a container down to one of its descendants; empty if it is none."""
-    parents: dict[int, cst.CSTNode] = {}
-    stack: list[cst.CSTNode] = [container]
-    while stack:
-        current = stack.pop()
-        if current is node:
-            path = [current]
-            while path[-1] is not container:
-                path.append(parents[id(path[-1])])
-            return path[::-1]
-        for child in code_children(current):
-            parents[id(child)] = current
-            stack.append(child)
-    return []
-
-
-def _once(test: cst.CSTNode) -> bool:
-    match test:
-        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.NotIn())]):
-            return True
-        case cst.Comparison(left=cst.Name(), comparisons=[cst.ComparisonTarget(operator=cst.Equal())]):
-            return True
-        case cst.UnaryOperation(operator=cst.Not(), expression=cst.Name() | cst.Attribute() | cst.Call()):
-            return True
-    return False
-
-
-def _leaves_early(node: cst.If) -> bool:
-    """`if self.model is not None: return self.model`, `if name in cache: return cache[name]`."""
-    returns = any(
-        isinstance(small, cst.Return)
-        for line in node.body.body
-        if isinstance(line, cst.SimpleStatementLine)
-        for small in line.body
-    )
-    match node.test:
-        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.IsNot() | cst.In())]):
-            return returns
-        case cst.Attribute() | cst.Name():
-            return returns
-    return False
-
-
 def _retried(context: Context, loop: Loop) -> bool:
     """A loop that tries until it works is left after the pass that did: another rule's matter."""
     inside = any(isinstance(frame, Try) for frame in context.since(loop))
-    return inside and loop.kind != "trials" and _leaves(loop.place.node)
-
-
-def _leaves(node: Any) -> bool:
-    stack: list[cst.CSTNode] = [node.body] if isinstance(node, cst.For | cst.While) else []
-    while stack:
-        current = stack.pop()
-        if isinstance(current, cst.Break | cst.Return):
-            return True
-        if not isinstance(current, cst.For | cst.While | cst.FunctionDef | cst.ClassDef | cst.Lambda):
-            stack.extend(code_children(current))
-    return False
+    return inside and loop.kind != "trials" and leaves_early(loop.place.node)

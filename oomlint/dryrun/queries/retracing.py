@@ -14,7 +14,7 @@ import libcst as cst
 from oomlint.dryrun.catalog.arrays.making import NumpyFloat, NumpyInt
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.changing import Change, Changes
-from oomlint.dryrun.queries.hoisting import in_one_round
+from oomlint.dryrun.queries.rounds import guarded
 from oomlint.dryrun.trace import Body, Context, Loop
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
@@ -98,7 +98,7 @@ def _counts(call: Call) -> bool:
     made = function.traced
     if made is not None and made.argument("input_signature") is not None:
         return deref(made.value("input_signature") or Unknown()) == Const(None)
-    return not in_one_round(call.context)
+    return not guarded(call.context, call.context.loops()[0], call.node)
 
 
 def _argument(call: Call, argument: Argument, changes: Changes) -> Retraced | None:

@@ -22,6 +22,7 @@ from oomlint.dryrun.catalog.registry import (
 from oomlint.dryrun.queries import losses
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.graph import Symbol
 from oomlint.dryrun.values.training import Division, Gradients, Optimizer, Tape
 from oomlint.syntax.children import code_children
 
@@ -293,7 +294,7 @@ def minimize(call: Call, run: Run) -> Value:
     tape, loss = call.value("tape"), call.value("loss")
     if isinstance(tape, Tape):
         tape.gradients.append(call)
-    elif loss is not None and not isinstance(loss, Unknown | Array | Const):
+    elif loss is not None and not isinstance(loss, Unknown | Array | Const | Symbol):
         loss = run.call(loss, [], call)
     return Gradients(made_by=call, loss=losses.loss_of(loss, run.trace) if loss is not None else None)
 

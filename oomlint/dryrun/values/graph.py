@@ -1,0 +1,15 @@
+"""TensorFlow 1: what a graph is made of before a session runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from oomlint.dryrun.values.base import Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Symbol(Value):
+    """A tensor or variable of a TF1 graph: a name for an operation, without a value. Each use of it adds more."""
+
+    api: ClassVar[str] = "tf.Tensor"
