@@ -10,7 +10,7 @@ import libcst as cst
 from oomlint.dryrun import classes, imports, objects
 from oomlint.dryrun.state import Scope, Writes
 from oomlint.dryrun.trace import Argument, Call
-from oomlint.dryrun.values.arrays import computed_from
+from oomlint.dryrun.values.arrays import SYMBOLIC, computed_from
 from oomlint.dryrun.values.base import (
     NONE,
     Const,
@@ -47,12 +47,13 @@ Arguments = tuple[Argument, ...]
 class Activation:
     """One running function: what it has returned and yielded so far."""
 
-    __slots__ = ("function", "leaving", "returned", "yielded")
+    __slots__ = ("function", "in_order", "leaving", "returned", "yielded")
 
     def __init__(self, function: Function | None) -> None:
         self.function = function
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
+        self.in_order = True  # each of them was yielded once, under no branch
         self.leaving: list[Writes] = []  # what branches that returned had written
 
 
@@ -131,7 +132,7 @@ def apply(
             if function.facet is not None:
                 return method_call(run, Method(function.facet, "__call__"), arguments, place, targets, path)
         case Unknown():
-            tags = frozenset().union(function.tags, *(tags_of(item.value) for item in arguments))
+            tags = function.tags | tags_into(arguments)
             call = Call(
                 "unresolved",
                 place,
@@ -150,6 +151,18 @@ def apply(
     return Unknown()
 
 
+def tags_into(arguments: Arguments) -> frozenset[str]:
+    """What flows into the unknown result of a call: its arguments' tags, and whether tensors of a graph are in them."""
+    tags: set[str] = set()
+    for argument in arguments:
+        value = deref(argument.value)
+        tags |= tags_of(value)
+        inner = value.items if isinstance(value, Sequence) else None
+        if inner and any(SYMBOLIC in tags_of(deref(item)) for item in inner):
+            tags.add(SYMBOLIC)
+    return frozenset(tags)
+
+
 def library_call(run: Run, call: Call, targets: tuple[str, ...]) -> Value:
     """A call of a library's function or class: recorded, and its value taken from the catalog."""
     call.signature = run.catalog.signatures.get(call.name, ())
@@ -160,7 +173,7 @@ def library_call(run: Run, call: Call, targets: tuple[str, ...]) -> Value:
     if handler is not None:
         call.result = computed_from(handler(call, run), [deref(item.value) for item in call.arguments])
     else:
-        call.result = Unknown(tags=frozenset().union(*(tags_of(item.value) for item in call.arguments)))
+        call.result = Unknown(tags=tags_into(call.arguments))
     return run.trace.made(call).result
 
 
@@ -190,6 +203,7 @@ def method_call(
         "update",
         "__setitem__",
         "setdefault",
+        "get_next",  # of an iterator: in a TF1 graph, an operation
     ):
         run.record(call)
     if handler is not None:
@@ -211,7 +225,7 @@ def unknown_method(
     call.statement, call.targets = run.statement, targets
     call.index = len(run.trace.events)
     run.trace.loose.append(call)
-    result = Unknown(tags=frozenset().union(receiver.tags, *(tags_of(item.value) for item in arguments)))
+    result = Unknown(tags=receiver.tags | tags_into(arguments))
     pending = Pending(receiver, name, call, result)
     result.made_by = pending
     if len(receiver.pending) < 256:
@@ -252,7 +266,7 @@ def enter(run: Run, function: Function, arguments: Arguments, place: Place, call
         made = Call("tf.function.call", place, run.context, function, arguments, statement=run.statement)
         run.record(made)
     if called and not (run.depth_allows(function) and run.spend()):
-        return Unknown()
+        return Unknown(tags=tags_into(arguments))
     function.entered = True
     if function.plain is not None:
         function.plain.entered = True
@@ -283,6 +297,8 @@ def enter(run: Run, function: Function, arguments: Arguments, place: Place, call
         run.state.meet([{}, *(way for way in outer if way)])
     if activation.yielded:
         function.flags.add("generator")  # what it makes lives for one step at a time
+        if activation.in_order:
+            return Sequence("generator", items=activation.yielded)
         return Sequence("generator", element=join_all(activation.yielded))
     return result
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
 
 MAX_UNROLL = 64  # rounds of one loop; DenseNet's longest block has 48 layers
-MAX_ROUNDS = 512  # rounds of loops in one another: three ResNets of four stages make 432, a sweep over pixels is no network
+MAX_ROUNDS = (
+    512  # rounds of loops in one another: ResNets of three depths make 432, a sweep over pixels is no network
+)
 # Methods whose call in a loop's body says that the loop trains or measures and does not build.
 TRAINING = frozenset(
     [
@@ -272,7 +274,9 @@ def comprehension(run: Run, node: Any) -> Value:
     made = Sequence(kind, element=soften(element), count=count, context=run.context, loop=loop)
     source = deref(loop.iterable) if loop.iterable is not None else None
     if kind == "list" and isinstance(source, Dataset):
-        call = Call("builtins.list", loop.place, run.context, None, (Argument(source, loop.place),), result=made)
+        call = Call(
+            "builtins.list", loop.place, run.context, None, (Argument(source, loop.place),), result=made
+        )
         run.record(call)  # as `list(dataset)` is: every element in memory at once
     return made
 

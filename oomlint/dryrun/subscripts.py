@@ -16,6 +16,7 @@ from oomlint.dryrun.values.base import (
     Unknown,
     Value,
     deref,
+    doubted,
     join,
     join_all,
     merge,
@@ -137,7 +138,7 @@ def set_item(run: Run, owner: Value, index: Value, value: Value, node: cst.CSTNo
             if isinstance(index, Const) and not index.soft:
                 try:
                     if index.value not in owner.entries and not happens_once(run, owner):
-                        owner.perhaps = True  # a branch may leave it out: `in` decides nothing
+                        doubted(owner)  # a branch may leave it out: `in` decides nothing
                     owner.entries[index.value] = value
                 except TypeError:
                     owner.complete = False

@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.sizes import Factor, Size
-from oomlint.dryrun.values.base import Const, Sequence, Step, Value, merge
+from oomlint.dryrun.values.base import Const, Sequence, Step, Unknown, Value, merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+# The tag of a tensor of a model's graph. An unknown that has it may be the output of layers that nobody saw.
+SYMBOLIC = "symbolic"
 
 Dim = Const | None
 Shape = tuple[Dim, ...]
@@ -73,6 +76,12 @@ def shape_text(shape: Shape | None) -> str:
     return f"({dims},)" if len(shape) == 1 else f"({dims})"
 
 
+def _in_graph(value: Value) -> bool:
+    if isinstance(value, Array):
+        return value.library == "keras"
+    return isinstance(value, Unknown) and SYMBOLIC in value.tags
+
+
 def computed_from(result: Value, operands: Iterable[Value]) -> Value:
     """A symbolic tensor computed from several others remembers each, so that a model's graph can be walked back."""
     if not isinstance(result, Array) or result.library != "keras":
@@ -82,8 +91,8 @@ def computed_from(result: Value, operands: Iterable[Value]) -> Value:
         for value in operands
         for item in (value.items or () if isinstance(value, Sequence) else (value,))
     ]
-    sources = [leaf for leaf in leaves if isinstance(leaf, Array) and leaf.library == "keras"]
-    copied = any(result.producer is source.producer for source in sources)
+    sources = [leaf for leaf in leaves if _in_graph(leaf)]
+    copied = any(isinstance(source, Array) and result.producer is source.producer for source in sources)
     if len(sources) < 2 or not copied:
         return result  # one source: its producer is the way back; a layer's output has its own
     return replace(result, producer=Sequence("tuple", items=list(sources)))

@@ -48,7 +48,7 @@ def merge(*trails: Trail) -> Trail:
 class Value:
     """Base of all abstract values. `api` is the canonical library type, for naming method calls."""
 
-    __slots__ = ()
+    __slots__ = ("perhaps",)  # set where the value stands for a join with None or an unknown (see `join`)
     api: ClassVar[str] = ""
 
     def bound(self, name: str, place: Place) -> Value:
@@ -202,6 +202,14 @@ class Opaque(Value):
     made_by: Call | None = None
     attributes: dict[str, Value] = field(default_factory=dict, compare=False)
 
+    def joined(self, other: Opaque) -> Value:
+        """The value where two ways meet: one of two objects of a type, which one is not known."""
+        if self.type != other.type:
+            return Unknown()
+        if self.made_by is other.made_by and self.attributes == other.attributes:
+            return self
+        return Opaque(self.type, None, {**other.attributes, **self.attributes})
+
 
 def deref(value: Value) -> Value:
     """What an unknown turned out to be, if its use has shown it."""
@@ -234,11 +242,11 @@ def join(left: Value, right: Value) -> Value:
                 getattr(left, "operation", None) or right.operation
             )  # it holds on one of the ways
             return joined
-        return left
+        return doubted(left)
     if isinstance(left, Const) and left.value is None:
-        return right
+        return doubted(right)
     if isinstance(right, Const) and right.value is None:
-        return left
+        return doubted(left)
     if type(left) is not type(right):
         return _of_two_kinds(left, right)
     if isinstance(left, Const) and isinstance(right, Const):
@@ -248,6 +256,13 @@ def join(left: Value, right: Value) -> Value:
             return Unknown(type=type(left.value).__name__)
         return Unknown()
     return _fieldwise(left, right)
+
+
+def doubted(value: Value) -> Value:
+    """The value, marked as one that may not be there: `is None` and `in` decide no branch any more."""
+    if not isinstance(value, Const | Unknown):
+        object.__setattr__(value, "perhaps", True)
+    return value
 
 
 def _of_two_kinds(left: Value, right: Value) -> Value:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.values.arrays import Shape
-from oomlint.dryrun.values.base import Const, Sequence, Value, deref
+from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref, tags_of
+from oomlint.dryrun.values.program import Function, Instance
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call, Context
@@ -28,6 +29,28 @@ class Layer(Value):
     weights: dict[str, Shape] | None = None
     attributes: dict[str, Value] = field(default_factory=dict)
     inner: Value | None = None  # the layer or model that a wrapper wraps, or the program's own instance
+
+    def joined(self, other: Layer) -> Layer:
+        """Either of two layers: `_either` holds them, and calling it calls both."""
+        if self.made_by is other.made_by and self.made_by is not None:
+            return self
+        return Layer(
+            self.type if self.type == other.type else "keras.Layer",
+            attributes={"_either": Sequence("list", items=[*self.ways(), *other.ways()])},
+        )
+
+    def ways(self) -> list[Value]:
+        """The layers that this one may be."""
+        either = self.attributes.get("_either")
+        return list(either.items or ()) if isinstance(either, Sequence) else [self]
+
+    def prevail(self, other: Value) -> Value:
+        """Either a layer or something else that is called, such as a function that gives back its argument."""
+        if isinstance(other, Const):
+            return self
+        if not isinstance(other, Function | Instance):
+            return Unknown(tags=tags_of(other))
+        return Layer(attributes={"_either": Sequence("list", items=[*self.ways(), other])})
 
 
 @dataclass(slots=True, eq=False)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.keras.apply import named
-from oomlint.dryrun.catalog.keras.dims import derived, known, product
+from oomlint.dryrun.catalog.keras.dims import derived, known, plain, product
 from oomlint.dryrun.catalog.keras.graph import Node, shape_of_tensor, symbolic, tensors
+from oomlint.dryrun.catalog.keras.mobilenets import Thinned, thinned
 from oomlint.dryrun.catalog.registry import function, prefix, signature
 from oomlint.dryrun.values.arrays import Array, Dim, Shape
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref
@@ -97,6 +98,7 @@ TABLE = {
     "Xception": Row("xception", 299, 2048, 20_861_480, 54_528, 288),
 }  # fmt: skip
 
+_MOBILE_NETS = frozenset(name for name in TABLE if name.startswith("MobileNet"))
 HIDDEN = 4096  # VGG: the width of fc1 and fc2
 
 
@@ -118,6 +120,20 @@ def feature_map(name: str, shape: Shape | None) -> Shape | None:
         side = None if size is None else spatial(name, size)
         sides.append(derived(side, dim) if side is not None and side > 0 else None)
     return (shape[0], *sides, Const(TABLE[name].width))
+
+
+def _thinned(name: str, arguments: dict[str, Value], channels: int) -> Thinned | None:
+    """The network that `alpha` and the like make of a MobileNet; None if they are not known."""
+    alpha = plain(arguments.get("alpha", Const(1.0)))
+    minimalistic = plain(arguments.get("minimalistic", Const(False)))
+    multiplier = plain(arguments.get("depth_multiplier", Const(1)))
+    if (
+        not isinstance(alpha, int | float)
+        or not isinstance(minimalistic, bool)
+        or not isinstance(multiplier, int)
+    ):
+        return None
+    return thinned(name, alpha, channels, minimalistic, multiplier) if 0 < alpha <= 8 else None
 
 
 def _input_shape(row: Row, arguments: dict[str, Value], top: bool) -> Shape:
@@ -168,6 +184,9 @@ def application_output(model: Model, shape: Shape | None) -> Shape | None:
     if not isinstance(pooling, Const):
         return None
     pooled = feature_map(str(name.value), shape)
+    if pooled is not None and name.value in _MOBILE_NETS and model.made_by is not None:
+        mobile = _thinned(str(name.value), named(model.made_by, model.made_by.signature), 3)
+        pooled = (*pooled[:-1], Const(mobile.width) if mobile is not None else None)
     return pooled if pooling.value is None or pooled is None else (pooled[0], pooled[-1])
 
 
@@ -178,18 +197,22 @@ def _weights(model: Model, row: Row, name: str, shape: Shape) -> Const | None:
     assert isinstance(made, Sequence)
     include, _, given = made.items or (NONE, NONE, NONE)
     arguments = named(model.made_by, model.made_by.signature) if model.made_by is not None else {}
-    wide = arguments.get("alpha", Const(1.0)) in (Const(1.0), Const(1)) and "minimalistic" not in arguments
-    if channels is None or not wide:
+    if channels is None:
         return None
     body = row.weights + (channels - 3) * row.channel
+    features, top = row.features or row.width, row.top
+    if name in _MOBILE_NETS:
+        mobile = _thinned(name, arguments, channels)
+        if mobile is None:
+            return None
+        body, features, top = mobile.weights, mobile.features, mobile.top
     if not (isinstance(include, Const) and include.value):
         return Const(body)
     classes = known(dim_of(given))
     if classes is None:
         return None
-    features = row.features or row.width
     if row.chain != "vgg":
-        return Const(body + row.top + (features + 1) * classes)
+        return Const(body + top + (features + 1) * classes)
     flat, map_ = None, feature_map(name, shape)
     if map_ is not None:
         flat = product(map_[1:])

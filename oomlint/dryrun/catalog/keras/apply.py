@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun import objects
-from oomlint.dryrun.catalog.keras.dims import Built, Config, elements, prefixed, together
+from oomlint.dryrun.catalog.keras.dims import Built, Config, elements, parameters, prefixed, together
 from oomlint.dryrun.catalog.keras.graph import (
     Node,
     is_symbolic,
@@ -20,8 +20,8 @@ from oomlint.dryrun.catalog.keras.layers_recurrent import STATES, cell_weights, 
 from oomlint.dryrun.catalog.registry import CATALOG
 from oomlint.dryrun.trace import Argument, Role
 from oomlint.dryrun.values.arrays import Array, Shape
-from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref
-from oomlint.dryrun.values.program import Instance, Method
+from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref, join_all
+from oomlint.dryrun.values.program import Function, Instance, Method
 from oomlint.dryrun.values.shapes import scale, shape_of
 from oomlint.dryrun.values.training import Layer, Model
 
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 Shapes = tuple[Shape | None, ...]
 
 POLICY = object()  # the key in the state under which the global dtype policy stands
-INTEGERS = frozenset(["TextVectorization", "StringLookup", "IntegerLookup", "Hashing", "Discretization"])
+DATA_FORMAT = (POLICY, "data_format")  # and under which the default order of axes does
+INTEGERS = frozenset(
+    ["TextVectorization", "StringLookup", "IntegerLookup", "Hashing", "HashedCrossing", "Discretization"]
+)
 
 
 def short(layer: Layer) -> str:
@@ -72,6 +75,16 @@ def compute_dtype(run: Run, layer: Layer | None = None) -> str | None:
     """The dtype in which a layer computes; under a mixed policy its weights stay float32."""
     policy = policy_of(run, layer)
     return str(policy.value).removeprefix("mixed_") if isinstance(policy, Const) else None
+
+
+def has_no_weights(layer: Layer) -> bool:
+    """Whether a layer has no weights whatever its input is, so that none are missing where nobody calls it."""
+    kind = KINDS.get(short(layer))
+    return (
+        kind is not None
+        and short(layer) not in WRAPPERS
+        and kind.infer(config_of(layer), (None,), Config({})).weights == {}
+    )
 
 
 # --- inputs -------------------------------------------------------------------------------------------
@@ -114,6 +127,9 @@ def build(run: Run, target: Value | None, inputs: list[Value], arguments: Config
         if made is not None:
             shapes = tuple(shape_of_tensor(item) for item in tensors(made))
             return Built(shapes[0] if shapes else None, target.weights, shapes if len(shapes) > 1 else None)
+    if "_either" in target.attributes:
+        made = _apply_either(run, target, inputs, site)
+        return Built(target.output, target.weights)
     wrapper = WRAPPERS.get(short(target))
     if wrapper is not None:
         return wrapper(run, target, inputs, arguments, site)
@@ -199,7 +215,23 @@ def _lambda(run: Run, layer: Layer, inputs: list[Value], arguments: Config, site
     return Built(shapes[0] if shapes else None, {}, shapes if len(shapes) > 1 else None)
 
 
+def _pipeline(run: Run, layer: Layer, inputs: list[Value], arguments: Config, site: Call) -> Built:
+    """Preprocessing layers one after another."""
+    listed = layer.config.get("layers")
+    if not isinstance(listed, Sequence) or listed.items is None or not inputs:
+        return Built()
+    current, weights = inputs, dict[str, Shape]()
+    for index, part in enumerate(tensors(listed)):
+        built = build(run, part, current, Config({}), site)
+        if built.weights is None:
+            return Built()
+        weights |= prefixed(str(index), built.weights) or {}
+        current = [note(run, part, current, built, site)]
+    return Built(shape_of_tensor(current[0]), weights)
+
+
 WRAPPERS = {
+    "Pipeline": _pipeline,
     "TimeDistributed": _time_distributed,
     "Bidirectional": _bidirectional,
     "RNN": _cells,
@@ -213,6 +245,8 @@ WRAPPERS = {
 
 def apply_layer(run: Run, layer: Layer, inputs: list[Value], arguments: Config, site: Call) -> Value:
     """Call a layer: its weights are made, and its outputs are tensors that remember it."""
+    if "_either" in layer.attributes:
+        return _apply_either(run, layer, inputs, site)
     if isinstance(layer.inner, Instance):
         result = call_instance(run, layer, layer.inner, inputs, site.arguments, site)
         if result is not None:
@@ -222,6 +256,25 @@ def apply_layer(run: Run, layer: Layer, inputs: list[Value], arguments: Config, 
     return note(run, layer, inputs, built, site)
 
 
+def _apply_either(run: Run, layer: Layer, inputs: list[Value], site: Call) -> Value:
+    """Call a layer that is one of several: what all of them make of it holds."""
+    arguments = site.arguments
+    if not arguments:
+        value = inputs[0] if len(inputs) == 1 else Sequence("list", items=list(inputs))
+        arguments = (Argument(value, site.place),)
+    result = join_all([run.apply(way, arguments, site.place) for way in layer.ways()])
+    layer.inputs = tuple(shape_of_tensor(item) for item in inputs)
+    layer.output = next((shape_of_tensor(item) for item in tensors(result)), None)
+    made = [{} if isinstance(way, Function) else weights_of(part_of(way)) for way in layer.ways()]
+    layer.weights = made[0] if len({parameters(weights) for weights in made}) == 1 else None
+    return result
+
+
+def part_of(value: Value) -> Value:
+    """The layer or model that an object of the program's own class is."""
+    return value.facet if isinstance(value, Instance) and value.facet is not None else value
+
+
 def note(run: Run, target: Value | None, inputs: list[Value], built: Built, site: Call) -> Value:
     """Keep on the layer what a call of it showed, and give the outputs."""
     layer = target if isinstance(target, Layer) else None
@@ -229,7 +282,8 @@ def note(run: Run, target: Value | None, inputs: list[Value], built: Built, site
     if layer is not None:
         layer.inputs = tuple(shape_of_tensor(item) for item in inputs)
         layer.output = built.output
-        if layer.weights is None or any(elements(shape) is None for shape in layer.weights.values()):
+        first = "_node" not in layer.attributes
+        if first or layer.weights is None or any(elements(shape) is None for shape in layer.weights.values()):
             layer.weights = built.weights
             layer.attributes["_node"] = node
             layer.attributes["_policy"] = policy_of(run, layer)
@@ -275,13 +329,7 @@ def call_instance(
     before = run.context
     run.context = before.inside(Role(site.place, "keras.call", instance))
     try:
-        build_method = objects.class_attribute(run, instance, "build")
-        own_build = isinstance(build_method, Method) and build_method.function is not None
-        if own_build and build_method is not None and "_built" not in layer.attributes:
-            layer.attributes["_built"] = Const(True)
-            shapes = [_shape_value(shape_of_tensor(item)) for item in inputs]
-            whole: Value = shapes[0] if len(shapes) == 1 else Sequence("list", items=shapes)
-            run.apply(build_method, (Argument(whole, site.place),), site.place)
+        run_build(run, layer, instance, inputs, site)
         if not arguments:
             value = inputs[0] if len(inputs) == 1 else Sequence("list", items=list(inputs))
             arguments = (Argument(value, site.place),)
@@ -290,6 +338,7 @@ def call_instance(
         run.context = before
     parts = owned(run, instance)
     layer.attributes["_parts"] = Sequence("list", items=parts)
+    layer.attributes["_result"] = result
     own: dict[str, Shape] | None = {}
     for name, value in layer.attributes.items():
         if name.startswith("_weight") and isinstance(value, Array):
@@ -300,6 +349,17 @@ def call_instance(
     layer.inputs = tuple(shape_of_tensor(item) for item in inputs)
     layer.output = next((shape_of_tensor(item) for item in tensors(result)), None)
     return result
+
+
+def run_build(run: Run, owner: Layer | Model, instance: Instance, inputs: list[Value], site: Call) -> None:
+    """Run the `build` that a layer or model of the program defines, before its first call."""
+    method = objects.class_attribute(run, instance, "build")
+    if not isinstance(method, Method) or method.function is None or "_built" in owner.attributes:
+        return
+    owner.attributes["_built"] = Const(True)
+    shapes = [_shape_value(shape_of_tensor(item)) for item in inputs]
+    whole: Value = shapes[0] if len(shapes) == 1 else Sequence("list", items=shapes)
+    run.apply(method, (Argument(whole, site.place),), site.place)
 
 
 def _shape_value(shape: Shape | None) -> Value:

@@ -14,6 +14,7 @@ from oomlint.dryrun.catalog.keras.apply import (
     named,
     note,
     reproduced,
+    run_build,
     short,
 )
 from oomlint.dryrun.catalog.keras.dims import Built, Config, parameters
@@ -223,6 +224,7 @@ def call_subclass(
     before = run.context
     run.context = before.inside(Role(site.place, "keras.call", instance))
     try:
+        run_build(run, model, instance, inputs, site)
         arguments = site.arguments if site.name.endswith("__call__") else ()
         if arguments and arguments[0].name is None:
             result = run.apply(forward, arguments, site.place)

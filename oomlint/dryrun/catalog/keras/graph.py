@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.keras.dims import NEVER_TRAINED, parameters
-from oomlint.dryrun.values.arrays import Array, Shape
+from oomlint.dryrun.values.arrays import SYMBOLIC, Array, Shape
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Step, Unknown, Value, deref
 from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Layer, Model
@@ -40,6 +40,10 @@ class Node(Value):
     def joined(self, other: Node) -> Node:
         """Either of two applications."""
         return Node(either=(self, other))
+
+    def prevail(self, other: Value) -> Value:
+        """Either an application or what an operator made of several tensors."""
+        return Node(either=(self, other)) if isinstance(other, Sequence) else Unknown()
 
 
 @dataclass(slots=True)
@@ -77,7 +81,7 @@ def is_symbolic(value: Value | None) -> bool:
 def symbolic(shape: Shape | None, dtype: str | None, producer: Value | None, call: Call | None) -> Array:
     """A symbolic tensor."""
     origin = None if call is None else Step(call.name, call.place)
-    return Array("keras", shape, dtype, origin, producer=producer)
+    return Array("keras", shape, dtype, origin, frozenset({SYMBOLIC}), producer)
 
 
 def walk(outputs: Value | None, inputs: Value | None) -> Graph:
@@ -114,8 +118,9 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
                 continue
             seen.add(id(value))
             if value.either:
-                graph.sure = False
-                stack.extend((way, False) for way in reversed(value.either))
+                way = likely_way(value)
+                graph.sure = graph.sure and way is not None
+                stack.extend((way, False) for way in reversed(value.either if way is None else (way,)))
                 continue
             stack.append((value, True))
             if id(value) not in stop:
@@ -123,6 +128,76 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
         elif isinstance(value, Unknown):
             graph.sure = False
     return graph
+
+
+NEAR = 64  # applications that are looked at around a branch
+
+
+def likely_way(node: Node, depth: int = 0) -> Value | None:
+    """Of the ways that met here, the one with more layers; None unless all of them have as many parameters.
+
+    `if rate: x = Dropout(rate)(x)` leaves the parameters certain whatever the rate is.
+    """
+    ways = node.either
+    found = [
+        _apart(way, {known for other in ways if other is not way for known in _near(other)}, depth)
+        for way in ways
+    ]
+    if depth > 8 or any(item is None for item in found) or len({item[1] for item in found if item}) != 1:
+        return None
+    return max(zip(ways, found), key=lambda pair: pair[1][0] if pair[1] else 0)[0]
+
+
+def _behind(value: Value) -> list[Value]:
+    """What a tensor or application was made from, one step back."""
+    match value:
+        case Array():
+            return [value.producer] if value.producer is not None else []
+        case Node():
+            return list(value.either or value.inputs)
+        case Sequence():
+            return tensors(value)
+    return []
+
+
+def _near(way: Value) -> set[int]:
+    """The applications behind a tensor, the nearest ones."""
+    seen: set[int] = set()
+    queue = [way]
+    while queue and len(seen) < NEAR:
+        current = queue.pop(0)
+        if isinstance(current, Node):
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+        queue.extend(_behind(current))
+    return seen
+
+
+def _apart(way: Value, others: set[int], depth: int) -> tuple[int, int] | None:
+    """How many layers, with how many parameters, lie on this way and on no other; None if that is not known."""
+    layers: dict[int, Value] = {}
+    seen: set[int] = set()
+    stack = [way]
+    while stack:
+        current = stack.pop()
+        if id(current) in others or id(current) in seen:
+            continue
+        seen.add(id(current))
+        unsure = isinstance(current, Unknown) or (isinstance(current, Array) and current.producer is None)
+        if unsure or len(seen) > 4 * NEAR:
+            return None
+        if isinstance(current, Node) and current.either:
+            chosen = likely_way(current, depth + 1) if depth < 8 else None
+            if chosen is None:
+                return None
+            stack.append(chosen)
+            continue
+        if isinstance(current, Node) and current.layer is not None:
+            layers[id(current.layer)] = current.layer
+        stack.extend(_behind(current))
+    counted = count_parameters(list(layers.values()))
+    return None if counted is None else (len(layers), counted.value)
 
 
 def weights_of(layer: Value) -> dict[str, Shape] | None:
@@ -162,6 +237,8 @@ def inner_layers(value: Value) -> Iterator[Layer]:
             stack.extend(reversed(current.layers or []))
             for name in ("_head", "_either", "_parts"):
                 stack.extend(reversed(tensors(current.attributes.get(name))))
+        elif isinstance(current, Layer) and "_either" in current.attributes:
+            stack.extend(reversed(current.ways()))
         elif isinstance(current, Layer):
             yield current
             if current.inner is not None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.keras.apply import POLICY, WRAPPERS, apply_layer, inputs_of, named
+from oomlint.dryrun.catalog.keras.apply import (
+    DATA_FORMAT,
+    WRAPPERS,
+    apply_layer,
+    has_no_weights,
+    inputs_of,
+    named,
+)
 from oomlint.dryrun.catalog.keras.dims import Config
 from oomlint.dryrun.catalog.keras.graph import Node, symbolic, tensors, trained_weights
 from oomlint.dryrun.catalog.keras.kinds import KINDS
@@ -27,14 +34,14 @@ WRAPPED = {
     "StackedRNNCells": "cells",
     "Lambda": "function output_shape mask arguments",
     "InputLayer": "shape batch_size dtype",
+    "Pipeline": "layers",
+    "Wrapper": "layer",
 }
 for _name, _parameters in WRAPPED.items():
     signature(f"keras.layers.{_name}", _parameters)
 for _kind in KINDS.values():
     if _kind.name not in WRAPPED and _kind.signature:
         signature(f"keras.layers.{_kind.name}", " ".join(_kind.signature))
-
-DATA_FORMAT = (POLICY, "data_format")  # the key in the state
 
 # The functional forms of merging layers.
 FUNCTIONAL = {
@@ -68,7 +75,9 @@ def make_layer(call: Call, run: Run) -> Value:
     if order is not None and "data_format" in call.signature:
         config.setdefault("data_format", order)
     inner = config.get("layer") if name in WRAPPERS else None
-    return Layer(call.name, call, config, inner=inner)
+    layer = Layer(call.name, call, config, inner=inner)
+    layer.weights = {} if has_no_weights(layer) else None
+    return layer
 
 
 # Parameters that Keras 2 renamed. `Convolution2D(64, 3, 3)` has its rows and columns where the strides are now.
@@ -80,8 +89,7 @@ OLD = frozenset(
 
 def is_keras_1(call: Call, config: dict[str, Value]) -> bool:
     """Whether a layer is written for Keras 1: what its arguments mean is not worked out."""
-    name = call.name.rpartition(".")[2]
-    if name != "Embedding" and not OLD.isdisjoint(config):
+    if not OLD.isdisjoint(config.keys() - set(call.signature)):
         return True
     positional = sum(argument.name is None for argument in call.arguments)
     return "Convolution" in call.spelled.rpartition(".")[2] and positional > 2
@@ -108,7 +116,9 @@ def make_base_layer(call: Call, run: Run) -> Value:
     return Layer(made_by=call)
 
 
-@facet("keras.Layer", *(f"keras.layers.{name}" for name in (*KINDS, *WRAPPED)))
+@facet(
+    "keras.Layer", "keras.layers.AbstractRNNCell", *(f"keras.layers.{name}" for name in (*KINDS, *WRAPPED))
+)
 def layer_facet(instance: Instance, base: str, run: Run) -> Value:
     """An object of the program's own layer class."""
     return Layer(base, inner=instance)
@@ -121,6 +131,8 @@ def initialise_layer(call: Call, run: Run) -> Value:
     if isinstance(layer, Layer):
         layer.config = named(call, run.catalog.signatures.get(layer.type, ()))
         layer.made_by = layer.made_by or call
+        if "layer" in layer.config:
+            layer.attributes["layer"] = layer.config["layer"]  # what a wrapper of the program wraps
     return NONE
 
 

@@ -82,6 +82,30 @@ def embedding(config: Config, inputs: Shapes, call: Config) -> Built:
     return Built(None if shape is None else (*shape, width), weights)
 
 
+@LAYERS("ReversibleEmbedding", "input_dim output_dim tie_weights", "inputs reverse")
+def reversible_embedding(config: Config, inputs: Shapes, call: Config) -> Built:
+    """A table that also turns vectors back into logits, by a table of its own if the weights are not tied."""
+    built, rows, width = embedding(config, inputs, call), config.dim("input_dim"), config.dim("output_dim")
+    tied, back = config.flag("tie_weights", True), call.flag("reverse", False)
+    weights: dict[str, Shape] | None = built.weights
+    if not tied:
+        weights = {"embeddings": (rows, width), "reverse_embeddings": (width, rows)}
+    output = built.output
+    if back:
+        output = (*inputs[0][:-1], rows) if inputs[0] else None
+    return Built(output if back is not None else None, weights if tied is not None else None)
+
+
+@LAYERS("RandomFourierFeatures", "output_dim kernel_initializer scale trainable")
+def random_fourier_features(config: Config, inputs: Shapes, call: Config) -> Built:
+    """Random projections (of Keras 2), of which only the scale may be trained."""
+    width, shape = config.dim("output_dim"), inputs[0]
+    if not shape:
+        return Built()
+    weights: dict[str, Shape] = {"kernel": (shape[-1], width), "bias": (width,), "kernel_scale": ()}
+    return Built((*shape[:-1], width), weights)
+
+
 @LAYERS("Flatten", "data_format")
 def flatten(config: Config, inputs: Shapes, call: Config) -> Built:
     """All axes but the batch become one."""

@@ -10,6 +10,7 @@ from oomlint.dryrun.catalog.keras.dims import (
     derived,
     extent,
     known,
+    product,
     scaled,
     split,
     total,
@@ -88,7 +89,7 @@ def depthwise(config: Config, inputs: Shapes, call: Config) -> Built:
 
 
 @LAYERS(
-    "SeparableConv1D SeparableConv2D SeparableConvolution2D",
+    "SeparableConv1D SeparableConvolution1D SeparableConv2D SeparableConvolution2D",
     "filters kernel_size strides padding data_format dilation_rate depth_multiplier activation use_bias",
 )
 def separable(config: Config, inputs: Shapes, call: Config) -> Built:
@@ -106,6 +107,26 @@ def separable(config: Config, inputs: Shapes, call: Config) -> Built:
     }
     output = unite(batch, _slid(config, spatial), filters, config.channels_first())
     return Built(output, _with_bias(weights, config, filters))
+
+
+@LAYERS(
+    "LocallyConnected1D LocallyConnected2D",
+    "filters kernel_size strides padding data_format activation use_bias",
+)
+def locally_connected(config: Config, inputs: Shapes, call: Config) -> Built:
+    """A convolution (of Keras 2) whose windows do not share their kernels: one kernel and bias for each of them."""
+    parts = split(inputs[0], config.channels_first()) if inputs[0] is not None else None
+    if parts is None:
+        return Built()
+    batch, spatial, channels = parts
+    filters, kernel = config.dim("filters"), config.window("kernel_size", len(spatial), None)
+    after = _slid(config, spatial)
+    output = unite(batch, after, filters, config.channels_first())
+    bias = config.flag("use_bias", True)
+    if bias is None or config.get("implementation", 1) != 1:
+        return Built(output)
+    weights: dict[str, Shape] = {"kernel": (product(after), product((*kernel, channels)), filters)}
+    return Built(output, weights | {"bias": (*after, filters)} if bias else weights)
 
 
 def _grown(size: Dim, kernel: Dim, stride: Dim, padding: str | None, extra: Dim | None, spread: Dim) -> Dim:

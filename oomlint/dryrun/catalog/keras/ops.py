@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.catalog.keras.apply import DATA_FORMAT
 from oomlint.dryrun.catalog.keras.dims import split, unite
 from oomlint.dryrun.catalog.keras.graph import tensors
 from oomlint.dryrun.catalog.registry import function, prefix, signature
@@ -124,8 +125,9 @@ def floatx(call: Call, run: Run) -> Value:
 
 @function("keras.backend.image_data_format", "keras.config.image_data_format")
 def image_data_format(call: Call, run: Run) -> Value:
-    """Channels last unless the configuration says otherwise."""
-    return Const("channels_last").softened()
+    """Channels last unless the script says otherwise: a file in the user's home hardly ever does any more."""
+    order = run.state.get(DATA_FORMAT)
+    return Const("channels_last") if order is None else order
 
 
 signature("keras.backend.set_floatx keras.config.set_floatx", "value")

@@ -60,7 +60,7 @@ def insert(call: Call, run: Run) -> Value:
     receiver, index = call.receiver, call.const("index")
     item = call.value("item")
     if isinstance(receiver, Sequence) and item is not None:
-        if receiver.items is not None and isinstance(index, int) and not run.context.loops():
+        if receiver.items is not None and isinstance(index, int) and subscripts.happens_once(run, receiver):
             receiver.items.insert(index, item)
         else:
             subscripts.append(run, receiver, item)
@@ -82,7 +82,7 @@ def pop(call: Call, run: Run) -> Value:
     receiver = call.receiver
     assert isinstance(receiver, Sequence)
     index = call.const("index", -1)
-    if receiver.items and isinstance(index, int) and not run.context.loops():
+    if receiver.items and isinstance(index, int) and subscripts.happens_once(run, receiver):
         if call.name.endswith("popleft"):
             index = 0
         if -len(receiver.items) <= index < len(receiver.items):
@@ -116,7 +116,13 @@ def reorder(call: Call, run: Run) -> Value:
     """The same elements in another order (or one fewer): exact places are no longer known."""
     receiver = call.receiver
     assert isinstance(receiver, Sequence)
-    if receiver.items is not None and len(receiver.items) > 1:
+    if (
+        call.name.endswith("reverse")
+        and receiver.items is not None
+        and subscripts.happens_once(run, receiver)
+    ):
+        receiver.items.reverse()
+    elif receiver.items is not None and len(receiver.items) > 1:
         receiver.summarise(receiver.length if call.name.endswith(("sort", "reverse")) else None)
     return NONE
 
@@ -133,6 +139,8 @@ def mapping_get(call: Call, run: Run) -> Value:
         except TypeError:
             return Unknown()
         if found is not None:
+            if call.name.endswith("pop") and subscripts.happens_once(run, receiver):
+                del receiver.entries[key.value]
             return found
         if receiver.complete:
             if call.name.endswith("setdefault"):
