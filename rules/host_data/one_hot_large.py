@@ -225,15 +225,19 @@ def _type(one: OneHot, whole: Array) -> Iterator[Evidence]:
 
 
 def _largest(trace: Trace, one: OneHot, settings: Settings) -> Array:
-    """The array with the most bytes: as it was made, or several stacked."""
-    best = one.made
-    for value in (one.made, *(entry.value for entry in one.fed)):
-        if value.dtype == "float64" and one.call.name == "keras.utils.to_categorical":
-            if not keras_at_least(trace, settings, 3):
-                value = replace(value, dtype="float32")
-        if best.size is None or (value.size is not None and value.size.bytes >= best.size.bytes):
-            best = value
-    return best
+    """The array with the most bytes: as it was made, or, where a loop makes one after another, as they are fed."""
+    fed = [entry.value for entry in one.fed]
+    single = any(set(one.call.context.loops()) - set(entry.feed.context.loops()) for entry in one.fed)
+    candidates = [
+        replace(value, dtype="float32")
+        if one.call.name == "keras.utils.to_categorical"
+        and value.dtype == "float64"
+        and not keras_at_least(trace, settings, 3)
+        else value
+        for value in (fed if single else [one.made, *fed])
+    ]
+    known = [value for value in candidates if value.size is not None]
+    return max(known, key=lambda value: value.size.bytes if value.size else 0) if known else candidates[0]
 
 
 def _width(one: OneHot, whole: Array) -> tuple[int | None, str | None]:

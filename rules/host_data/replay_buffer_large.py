@@ -77,6 +77,7 @@ import libcst as cst
 from oomlint.rules.host_data.amounts import against, dimensions, form, in_test
 from oomlint.rules.host_data.replay_rows import leaves_of, row_memories
 
+from oomlint.dryrun.catalog.python.records import Record
 from oomlint.dryrun.sizes import Factor, Size, human
 from oomlint.dryrun.trace import Assign, Call, Context, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -245,6 +246,8 @@ def _is_transition(call: Call) -> bool:
     value = deref(call.arguments[-1].value)
     if isinstance(value, Sequence):
         return value.kind in ("tuple", "list") and value.items is not None and len(value.items) >= TRANSITION
+    if isinstance(value, Record):
+        return len(value.attributes) >= TRANSITION
     return isinstance(value, Instance) and len(value.cls.fields) >= TRANSITION
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from oomlint.rules.host_data.amounts import in_test
 
+from oomlint.dryrun.catalog.python.records import Record
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -47,7 +48,7 @@ def leaves_of(value: Value, depth: int = 0) -> Iterator[Value]:
         case Sequence(items=list(items)) if depth < 4:
             for item in items[:16]:
                 yield from leaves_of(item, depth + 1)
-        case Mapping(entries=entries) if depth < 4:
+        case Mapping(entries=entries) | Record(attributes=entries) if depth < 4:
             for item in entries.values():
                 yield from leaves_of(item, depth + 1)
         case _:

@@ -162,7 +162,7 @@ def _finding(trace: Trace, call: Call, keras3: bool, settings: Settings) -> Find
     gone = [argument for argument in call.arguments if argument.name in _ARGUMENTS]
     if keras3 and gone:
         return _gone(call, gone)
-    return _waiting(trace, call, [_feeding(call, value, keras3) for value in _sources(call)], settings)
+    return _waiting(trace, call, [_feeding(trace, call, value, keras3) for value in _sources(call)], settings)
 
 
 def _gone(call: Call, given: list[Argument]) -> Finding:
@@ -190,20 +190,23 @@ def _sources(call: Call) -> Iterator[Value]:
             yield value
 
 
-def _feeding(call: Call, value: Value, keras3: bool) -> Feeding:
+def _feeding(trace: Trace, call: Call, value: Value, keras3: bool) -> Feeding:
     """Where the numbers stand: in the object of Keras 3, in the call of Keras 2."""
     if not keras3:
-        given = {name: _given(call, names) for name, names in _OLD.items()}
-        return _read(value, given, call.place)
+        return _read(value, {name: _given(call, names) for name, names in _OLD.items()}, call.place)
     made = (
         value.facet.made_by if isinstance(value, Instance) and isinstance(value.facet, BatchSource) else None
     )
-    if made is None or not isinstance(value, Instance):
-        return _read(value, dict.fromkeys(_OLD), call.place)
-    here = [argument for argument in made.arguments if argument.arg is not None and not argument.arg.star]
-    return _read(
-        value, {name: made.argument(name) for name in _OLD}, made.place if here else value.place or made.place
-    )
+    given: dict[str, Argument | None] = {name: made.argument(name) if made else None for name in _OLD}
+    place = call.place
+    if made is not None and isinstance(value, Instance):
+        here = any(argument.arg is not None and not argument.arg.star for argument in made.arguments)
+        place = made.place if here else value.place or made.place
+    for assign in trace.assigns():  # `self.workers = 4`, also from outside
+        name = assign.path.rpartition(".")[2]
+        if assign.target is value and name in given:
+            given[name], place = Argument(assign.value, assign.place), assign.place
+    return _read(value, given, place)
 
 
 def _given(call: Call, names: tuple[str, ...]) -> Argument | None:

@@ -68,6 +68,8 @@ def for_keras_2(trace: Trace) -> bool:
         return True
     if any(_is_gone(module.removeprefix("tensorflow.")) for module, _ in trace.imports):
         return True
+    if any("np_utils" in call.spelled for call in trace.calls("keras.utils.to_categorical")):
+        return True
     if any(call.spelled == name for name in _ONLY_IN_TENSORFLOW for call in trace.calls(name)):
         return True
     return any(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from oomlint.dryrun.catalog.registry import attribute, function, method, prefix
 from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Namespace, Sequence, Step, Unknown, Value, deref
+from oomlint.dryrun.values.dtypes import dtype_of
 from oomlint.dryrun.values.shapes import dim_of, shape_of
 
 if TYPE_CHECKING:
@@ -150,8 +151,25 @@ def observation_space(value: Value, run: Run) -> Value:
     seen = value.observation
     if seen is None or seen.shape is None:
         return Unknown()
-    dims: list[Value] = [dim if dim is not None else Unknown(type="int") for dim in seen.shape]
-    return Namespace({"shape": Sequence("tuple", items=dims)})
+    return _space(seen)
+
+
+@function("gym.spaces.Box", "gymnasium.spaces.Box", parameters="low high shape dtype")
+def box(call: Call, run: Run) -> Value:
+    """A space of arrays, as wrappers declare what they show."""
+    low, shape = call.value("low"), call.argument("shape")
+    dims = shape_of(shape.value) if shape is not None else low.shape if isinstance(low, Array) else None
+    if dims is None:
+        return Unknown()
+    dtype = call.argument("dtype")
+    return _space(
+        Array("numpy", dims, "float32" if dtype is None else dtype_of(dtype.value), Step("Box", call.place))
+    )
+
+
+def _space(seen: Array) -> Namespace:
+    dims: list[Value] = [dim if dim is not None else Unknown(type="int") for dim in seen.shape or ()]
+    return Namespace({"shape": Sequence("tuple", items=dims), "low": seen, "high": seen})
 
 
 @attribute(Environment, "action_space", "spec", "reward_range")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.arrays.making import dense, step, tags_of_all
+from oomlint.dryrun.catalog.arrays.making import as_array, dense, step, tags_of_all
 from oomlint.dryrun.catalog.arrays.operators import LIBRARY_ITEMS
 from oomlint.dryrun.catalog.registry import attribute, duck, function, method
 from oomlint.dryrun.trace import Call
@@ -37,7 +37,8 @@ def sparse(
 
 def made_dense(call: Call, array: Array) -> Array:
     """All of its numbers, the zeros too."""
-    dtype = next((tag[len(_OF) :] for tag in array.tags if tag.startswith(_OF)), None)
+    kinds = {tag[len(_OF) :] for tag in array.tags if tag.startswith(_OF)}
+    dtype = kinds.pop() if len(kinds) == 1 else None
     tags = frozenset(tag for tag in array.tags if not tag.startswith(_OF)) | dense(call)
     return Array("numpy", array.shape, dtype, step(call, call.name.rpartition(".")[2]), tags)
 
@@ -49,13 +50,17 @@ def made_dense(call: Call, array: Array) -> Array:
 def matrix(call: Call, run: Run) -> Value:
     """Made of a shape, of an array, or of numbers and their places."""
     given, shape, dtype = call.value("arg1"), call.argument("shape"), call.argument("dtype")
-    dims = shape_of(shape.value) if shape is not None else None
+    dims, kind = shape_of(shape.value) if shape is not None else None, None
     if shape is None and isinstance(given, Array):
-        dims = given.shape
+        dims, kind = given.shape, given.dtype
     elif shape is None:
         whole = shape_of(given)
         dims = whole if whole is not None and len(whole) == 2 and None not in whole else None
-    kind = dtype_of(dtype.value) if dtype is not None else "float64" if shape is not None else None
+        kind = "float64" if dims is not None else None  # of zeros only
+    elif isinstance(given, Sequence) and given.items:
+        numbers = as_array(given.items[0])
+        kind = numbers.dtype if numbers is not None else None
+    kind = dtype_of(dtype.value) if dtype is not None else kind
     return sparse(call, dims, kind, tags_of_all(given))
 
 

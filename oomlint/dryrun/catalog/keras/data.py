@@ -124,6 +124,32 @@ def to_categorical(call: Call, run: Run) -> Value:
     )
 
 
+@function(
+    "keras.ops.one_hot",
+    "keras.ops.nn.one_hot",
+    "keras.backend.one_hot",
+    parameters="x num_classes axis dtype",
+)
+def ops_one_hot(call: Call, run: Run) -> Value:
+    """One more dimension, as long as there are classes: float32, in whatever library Keras runs on."""
+    labels = as_array(call.value("x") or call.value("indices"))
+    classes = call.argument("num_classes")
+    width = dim_of(classes.value) if classes is not None else None
+    shape = labels.shape if labels is not None else None
+    dtype = call.argument("dtype")
+    last = call.const("axis", -1) == -1
+    tags = figures(labels.tags) if labels is not None else frozenset()
+    value = call.value("x")
+    library = value.library if isinstance(value, Array) and value.library in TENSORS else "tensor"
+    return Array(
+        library,
+        (*shape, width) if shape is not None and last else None,
+        "float32" if dtype is None else dtype_of(dtype.value),
+        step(call),
+        tags | one_hot(call),
+    )
+
+
 @function("keras.utils.pad_sequences", parameters="sequences maxlen dtype padding truncating value")
 def pad_sequences(call: Call, run: Run) -> Value:
     """One row per sequence, int32 unless asked; without `maxlen` as wide as the longest."""

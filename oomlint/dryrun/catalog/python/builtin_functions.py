@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oomlint.dryrun.catalog.arrays.making import figures, tags_of_all, without_loads
+from oomlint.dryrun.catalog.arrays.making import VOCABULARY, figures, tags_of_all, without_loads
 from oomlint.dryrun.catalog.registry import Iteration, function
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import (
@@ -69,6 +69,8 @@ def collected(kind: str, run: Run, call: Call, value: Value | None) -> Sequence:
     """A list, tuple or set of what an iterable gives."""
     inner = items_of(run, value)
     tags = tags_of(value) if value is not None else frozenset()
+    if kind == "set" and _is_words(value):
+        tags = tags | {VOCABULARY}
     if inner.items is not None:
         return Sequence(kind, items=list(inner.items), tags=tags, context=run.context)
     whole = deref(value) if value is not None else None
@@ -76,6 +78,13 @@ def collected(kind: str, run: Run, call: Call, value: Value | None) -> Sequence:
     return Sequence(
         kind, element=inner.element, count=inner.count, tags=tags, context=run.context, parts=parts
     )
+
+
+def _is_words(value: Value | None) -> bool:
+    """Whether these are the words of a text (`text.split()`), each as often as it occurs."""
+    value = deref(value) if value is not None else None
+    made = value.made_by if isinstance(value, Unknown) else None
+    return made is not None and made.method == "split" and not made.call.arguments
 
 
 @function("builtins.len", parameters="object")
