@@ -65,10 +65,11 @@ from oomlint.dryrun.queries.pipelines import BATCHING, batched, held_by_element,
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Argument, Call, Loop
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.data import Dataset, leaves, structure_size
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Rule, Severity
+from oomlint.syntax.blocks import leaves_early
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -112,11 +113,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         parts = leaves(dataset.element) if kept is None else _of_element(trace, kept, dataset)
         yield from _finding(call.place, "a list of", parts, dataset, dataset.count, settings)
     for call in trace.calls(*KEPT):
-        loop = call.context.innermost(Loop)
-        dataset = _dataset(trace, loop.iterable) if loop is not None and loop.iterable is not None else None
+        loop, dataset = _loop_over(trace, call)
         if dataset is None or loop is None or not call.arguments or _made_inside(call, loop):
             continue
         parts = _of_element(trace, call.arguments[0].value, dataset)
+        if loop is not call.context.innermost(Loop):  # row by row: together they are what the element is
+            parts = leaves(dataset.element)[:1] if _pictures(parts) else []
         yield from _finding(call.place, "this loop keeps", parts, dataset, dataset.count, settings)
     for call in trace.calls("tf.data.Dataset.batch"):
         dataset, size = received(call), call.argument("batch_size")
@@ -194,6 +196,15 @@ def _dataset(trace: Trace, value: Value) -> Dataset | None:
     return None
 
 
+def _loop_over(trace: Trace, call: Call) -> tuple[Loop | None, Dataset | None]:
+    """The innermost loop over a dataset around a call, unless the loop ends early."""
+    for loop in call.context.loops():
+        dataset = _dataset(trace, loop.iterable) if loop.iterable is not None else None
+        if dataset is not None:
+            return (None, None) if leaves_early(loop.place.node) else (loop, dataset)
+    return None, None
+
+
 def _made_inside(call: Call, loop: Loop) -> bool:
     """Whether the list is a new one in each round."""
     held = deref(call.receiver) if call.receiver is not None else None
@@ -204,13 +215,14 @@ def _made_inside(call: Call, loop: Loop) -> bool:
 def _of_element(trace: Trace, value: Value, dataset: Dataset) -> list[Value]:
     """The parts of a kept value that are data of the element: itself, rows of it, the same in another form."""
     own = {id(leaf) for leaf in leaves(dataset.element)}
+    cut = {id(call.result): call for call in trace.calls("operator.getitem")}
     found: list[Value] = []
     for part in leaves(value):
         step: Value | None = part
         for _ in range(STEPS):
             if step is None or id(step) in own:
                 break
-            made = trace.maker(step)
+            made = trace.maker(step) or cut.get(id(step))
             if made is None or stage_name(made) not in SAME_DATA:
                 step = None
                 break
@@ -226,6 +238,8 @@ def _whole(trace: Trace, dataset: Dataset, size: Argument) -> bool:
     if isinstance(value, Const):
         known = dataset.count is not None and isinstance(value.value, int)
         return known and dataset.count is not None and value.value >= dataset.count.value > 1
+    while isinstance(value, Unknown) and value.made_by is not None and value.made_by.method == "numpy":
+        value = deref(value.made_by.receiver)
     made = trace.maker(value)
     if made is None:
         return False

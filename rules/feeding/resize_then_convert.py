@@ -94,7 +94,7 @@ RULE = Rule(
 CONVERT = "tf.image.convert_image_dtype"
 FLOATING = ("tf.image.resize", "keras.preprocessing.image.smart_resize", "tf.cast", "tf.saturate_cast")
 STEPS = 12  # from the conversion back to what made floats
-LARGE, SMALL = 100, 0.1  # divisors and factors that bring 0..255 to about 1
+LARGE, SMALL = 10, 0.1  # divisors, means and factors that only 0..255 can have
 # Networks of keras.applications whose first layers scale 0..255 themselves.
 SCALING = ("EfficientNet", "MobileNetV3", "ConvNeXt", "RegNet")
 
@@ -161,13 +161,13 @@ def _scales(event: Call) -> bool:
     """Whether a call divides colours by something large, or hands them to layers that do."""
     receiver = None if event.receiver is None else deref(event.receiver)
     match event.name:
-        case "operator.truediv" | "operator.mul":
+        case "operator.truediv" | "operator.mul" | "operator.sub":
             others = [deref(argument.value) for argument in event.arguments]
             numbers = [other.value for other in others if isinstance(other, Const)]
             known = [abs(number) for number in numbers if isinstance(number, int | float)]
-            if not known:
-                return sum(isinstance(other, Array) and bool(other.shape) for other in others) < 2
-            return max(known) >= LARGE if event.name.endswith("truediv") else min(known) < SMALL
+            if not known:  # `image - mean`, `image / tf.reduce_max(image)`; two pictures scale nothing
+                return sum(isinstance(other, Array) and (other.rank or 0) >= 3 for other in others) < 2
+            return min(known) < SMALL if event.name.endswith("mul") else max(known) >= LARGE
         case "tf.image.per_image_standardization" | "tf.linalg.normalize" | "tf.math.l2_normalize":
             return True
         case name if name.endswith(".preprocess_input") or name == "keras.utils.normalize":
