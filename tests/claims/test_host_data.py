@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -189,3 +190,101 @@ class TestGeneratorFit:
         assert generator.zca_whitening_matrix.shape == (6 * 6 * 3, 6 * 6 * 3)
         if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
             assert generator.zca_whitening_matrix.dtype == np.float64
+
+
+class TestOneHotLarge:
+    """OOM205: integer labels and the sparse loss say the same in a fraction of the bytes."""
+
+    def test_the_losses_are_the_same_number(self) -> None:
+        keras = pytest.importorskip("keras")
+        rng = np.random.default_rng(0)
+        labels = rng.integers(0, 50, 8)
+        guesses = rng.random((8, 50), dtype="float32")
+        guesses /= guesses.sum(axis=1, keepdims=True)
+        dense = keras.losses.categorical_crossentropy(keras.utils.to_categorical(labels, 50), guesses)
+        sparse = keras.losses.sparse_categorical_crossentropy(labels, guesses)
+        assert np.array(dense) == pytest.approx(np.array(sparse), rel=1e-6)
+
+    def test_eight_bytes_per_class_in_keras_3(self) -> None:
+        keras = pytest.importorskip("keras", minversion="3.0")
+        assert keras.utils.to_categorical(np.arange(6), 100).nbytes == 6 * 100 * 8
+
+
+class TestReplayBufferLarge:
+    """OOM207: a state that is also the one after it is there once."""
+
+    @staticmethod
+    def remembered(shared: bool) -> int:
+        def play() -> object:
+            memory, state = [], np.zeros((84, 84), "uint8")
+            for _ in range(50):
+                following = np.zeros((84, 84), "uint8")
+                memory.append((state, 0, 0.0, following))
+                state = following if shared else following.copy()
+            return memory
+
+        kept: list[object] = []
+        return peak_of(lambda: kept.append(play()))
+
+    def test_the_same_array_costs_once(self) -> None:
+        assert self.remembered(shared=True) == pytest.approx(51 * 84 * 84, rel=0.05)
+
+    def test_two_arrays_cost_twice(self) -> None:
+        assert self.remembered(shared=False) == pytest.approx(2 * 50 * 84 * 84, rel=0.05)
+
+    def test_dividing_a_frame_makes_eight_times_its_bytes(self) -> None:
+        frame = np.zeros((84, 84), "uint8")
+        assert (frame / 255.0).nbytes == 8 * frame.nbytes == 56_448
+
+
+class TestWorkerCopies:
+    """OOM209: how many batches wait, by letting the first step last until no more are made."""
+
+    BATCHES = 40
+
+    def made_ahead(self, **numbers: object) -> int:
+        keras = pytest.importorskip("keras", minversion="3.0")
+        made: list[int] = []
+
+        class Rows(keras.utils.PyDataset):  # type: ignore[misc, name-defined]
+            def __len__(self) -> int:
+                return TestWorkerCopies.BATCHES
+
+            def __getitem__(self, index: int) -> tuple[object, object]:
+                made.append(index)
+                return np.zeros((2, 1), "float32"), np.zeros((2, 1), "float32")
+
+        ahead: list[int] = []
+
+        class Wait(keras.callbacks.Callback):  # type: ignore[misc, name-defined]
+            def on_train_batch_begin(self, batch: int, logs: object = None) -> None:
+                if batch == 0:
+                    before = -1
+                    while before != len(made):
+                        before = len(made)
+                        time.sleep(0.2)
+                    ahead.append(len(made))
+
+        model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        model.fit(Rows(**numbers), verbose=0, shuffle=False, callbacks=[Wait()])
+        return ahead[0]
+
+    def test_workers_do_not_multiply_the_queue(self) -> None:
+        four = self.made_ahead(workers=4, max_queue_size=6)
+        assert four == self.made_ahead(workers=8, max_queue_size=6)
+        assert 6 < four <= 6 + 3 + 2  # tf.data prefetches and peeks besides
+
+    def test_zero_is_no_bound(self) -> None:
+        assert self.made_ahead(workers=2, max_queue_size=0) >= self.BATCHES
+
+    def test_one_thread_has_no_queue(self) -> None:
+        assert self.made_ahead(workers=1, max_queue_size=30) <= 5
+
+    @pytest.mark.parametrize("name", ["workers", "use_multiprocessing", "max_queue_size"])
+    def test_fit_of_keras_3_takes_none_of_them(self, name: str) -> None:
+        keras = pytest.importorskip("keras", minversion="3.0")
+        model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        with pytest.raises(TypeError, match=name):
+            model.fit(np.zeros((2, 1)), np.zeros((2, 1)), **{name: 1})
