@@ -9,7 +9,7 @@ import libcst as cst
 
 from oomlint.dryrun import classes, imports, loops, objects, operators, subscripts
 from oomlint.dryrun.flow import Flow, Ways
-from oomlint.dryrun.trace import Assign, Branch, Handler, HandlerFacts, Try, Within
+from oomlint.dryrun.trace import Argument, Assign, Branch, Call, Handler, HandlerFacts, Try, Within
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function
 
@@ -140,6 +140,10 @@ def _augmented(run: Run, node: cst.AugAssign) -> None:
     name = operators.BINARY[type(node.operator)]
     if isinstance(old, Sequence) and old.kind == "list" and name == "add":
         subscripts.extend(run, old, new)
+        added = Argument(new, run.place(node.value), path=imports.dotted(node.value) or None)
+        grown = Call("builtins.list.extend", run.place(node), run.context, old, (added,))
+        grown.path, grown.statement = imports.dotted(node.target) or None, run.statement
+        run.record(grown)
         run.trace.add(
             Assign(imports.dotted(node.target), old, run.place(node.target), run.context, augmented=name)
         )

@@ -43,13 +43,27 @@ class Kept:
 def puts(trace: Trace) -> Iterator[Kept]:
     """Values that calls and item assignments put into lists and dictionaries."""
     for call in trace.calls(
-        "builtins.list.append", "builtins.list.add", "builtins.list.insert", "operator.setitem"
+        "builtins.list.append",
+        "builtins.list.add",
+        "builtins.list.insert",
+        "builtins.list.extend",
+        "operator.setitem",
     ):
         container = deref(call.receiver) if call.receiver is not None else None
         if not isinstance(container, Sequence | Mapping) or not call.arguments:
             continue
         last = call.arguments[-1]
         value = deref(last.value)
+        if call.name == "builtins.list.extend":
+            listed = last.place.node  # `losses += [loss]`, `maps.extend([a, b])`
+            if (
+                isinstance(value, Sequence)
+                and value.items is not None
+                and isinstance(listed, cst.List | cst.Tuple)
+            ):
+                for item, element in zip(value.items, listed.elements):
+                    yield Kept(call, deref(item), element.value, container, call.path)
+            continue
         if call.name == "operator.setitem":
             key = deref(call.arguments[1].value)
             expression = _assigned(call)
@@ -169,6 +183,21 @@ def _is_one_per_thing(kept: Kept, loop: Loop) -> bool:
     return isinstance(made, cst.Call) and any(uses(cst.Arg(made.func), name) for name in names)
 
 
+def is_one_per_variable(trace: Trace, loop: Loop | None) -> bool:
+    """Whether the loop differentiates with respect to what it goes over: a model has so many variables and no more."""
+    node = loop.place.node if loop is not None else None
+    names = target_names(node.target) if isinstance(node, cst.For) else []
+    for call in trace.calls("tf.GradientTape.gradient", "tf.GradientTape.jacobian") if names else ():
+        source = call.argument("sources") or call.argument("source")
+        if (
+            source is not None
+            and source.path in names
+            and any(frame is loop for frame in call.context.loops())
+        ):
+            return True
+    return False
+
+
 def block_of(kept: Kept) -> cst.CSTNode:
     """The code that can see the container's name."""
     function = kept.call.context.function()
@@ -225,9 +254,19 @@ class Fates:
                     isinstance(node, cst.Attribute) and node.attr.value == "numpy"
                     for use in found
                     for node in use.around
-                ),
+                )
+                or any(_elements_are_asked(use) for use in found),
             )
         return self._known[key]
+
+
+def _elements_are_asked(use: Use) -> bool:
+    """Whether a loop over the container asks its elements for their `.numpy()`."""
+    for position, node in enumerate(use.around):
+        if isinstance(node, cst.For | cst.CompFor):
+            body = node if isinstance(node, cst.For) else use.around[position + 1]
+            return any(uses(body, f"{name}.numpy") for name in target_names(node.target))
+    return False
 
 
 def _resets(use: Use, name: str) -> bool:
@@ -250,7 +289,9 @@ def _only_averaged(trace: Trace, use: Use) -> bool:
     match use.around:
         case [cst.AssignTarget(), *_] | [cst.AnnAssign(), *_]:
             return True
-        case [cst.Attribute(attr=cst.Name(value="append" | "clear")), *_]:
+        case [cst.AugAssign(target=target), *_]:
+            return target is use.node
+        case [cst.Attribute(attr=cst.Name(value="append" | "extend" | "clear")), *_]:
             return True
         case [cst.Arg(), cst.Call(func=cst.Name(value="len" | "print")), *_]:
             return True

@@ -80,7 +80,17 @@ RULE = Rule(
     name="tensors-kept",
     severity=Severity.WARNING,
     fix=Safety.SAFE,
-    literals=("append", "add", "insert", "GradientTape", "Sequential", "Model", "load_model", "applications"),
+    literals=(
+        "append",
+        "extend",
+        "add",
+        "insert",
+        "GradientTape",
+        "Sequential",
+        "Model",
+        "load_model",
+        "applications",
+    ),
 )
 
 DOZENS = 64  # rounds
@@ -99,14 +109,16 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     seen: set[int] = set()
     fates = keeping.Fates(trace)
     for kept in keeping.puts(trace):
-        if id(kept.expression) in seen or not (
+        if id(kept.call.node) in seen or not (
             id(kept.value) in targets or keeping.is_computed(trace, kept.value, 0)
         ):
             continue
         rounds = keeping.rounds_of(kept)
         if rounds is None or keeping.is_bounded(trace, kept) or fates.of(kept).reset:
             continue
-        seen.add(id(kept.expression))
+        if keeping.is_one_per_variable(trace, rounds[0]):
+            continue
+        seen.add(id(kept.call.node))
         yield _finding(fates.of(kept), kept, scalar=keeping.is_scalar(kept, targets), rounds=rounds)
 
 
