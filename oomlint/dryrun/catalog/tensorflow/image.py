@@ -233,7 +233,8 @@ def converted(call: Call, run: Run) -> Value:
     """Another dtype, scaled to its range; floats that are to be floats are left as they are."""
     image, dtype = call.value("image"), wanted(call)
     made = result(call, image, shaped(image), dtype)
-    if image is None or UNSCALED not in tags_of(image) or not is_float(dtype):
+    unscaled = image is not None and UNSCALED in tags_of(image) and is_float(typed(image))
+    if not unscaled or not is_float(dtype):
         return made
     return replace(made, tags=made.tags | {UNSCALED, f"{LEFT}{call.index}"})
 
