@@ -63,7 +63,7 @@ from oomlint.dryrun.queries import gpu_setup
 from oomlint.dryrun.queries.backend import keras_backend
 from oomlint.dryrun.queries.device_makers import makes_devices
 from oomlint.dryrun.queries.environment import environment
-from oomlint.dryrun.trace import Call, Trace
+from oomlint.dryrun.trace import Branch, Call, Trace
 from oomlint.dryrun.values.base import Const
 from oomlint.findings.model import Evidence, Finding, Rule, Safety, Severity
 from oomlint.project.settings import Settings
@@ -112,7 +112,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     builds = any(call.name.startswith(KERAS) for call in trace.all_calls())
     backend = keras_backend(trace, settings) if builds else "tensorflow"
     keras = backend in NAMES and builds
-    if backend is None or (not keras and (builds or trace.calls(*COMPUTES))):
+    if backend is None or (builds and not keras) or trace.calls(*COMPUTES):
         return
     trains = (backend or "", None) if keras else (_jax(trace) or _torch(trace))
     maker = _maker(trace)
@@ -122,6 +122,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     framework, training = trains
     early = maker.source is not trace.source or maker.index < trace.imported.get("keras", 0)
     quiet = keras and not early
+    evidence = [Evidence(f"{training.name} trains", training.place)] if training is not None else []
+    if maker.place != place:
+        evidence.append(Evidence(f"{maker.name} makes the devices", maker.place))
     if quiet:
         message = (
             f"TensorFlow opens the GPU at {maker.name} only to read data, beside Keras on {NAMES[framework]}: with "
@@ -136,7 +139,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         place,
         message,
         severity=Severity.NOTE if quiet else Severity.WARNING,
-        evidence=[Evidence(f"{training.name} trains", training.place)] if training is not None else [],
+        evidence=evidence,
         help='hide the GPU from TensorFlow right after importing it: tf.config.set_visible_devices([], "GPU")',
         fix=after_imports(trace, BLOCK, "hide the GPU from TensorFlow")
         if maker.source is trace.source
@@ -150,7 +153,8 @@ def _maker(trace: Trace) -> Call | None:
     for call in trace.all_calls():
         if call.name.startswith(READS) and makes_devices(call, keras3=True):
             body = gpu_setup.uncalled(call.context)
-            if body is None or id(body.function) in handed:
+            elsewhere = call.source is not trace.source and call.context.innermost(Branch) is not None
+            if (body is None or id(body.function) in handed) and not elsewhere:
                 return call
     return None
 

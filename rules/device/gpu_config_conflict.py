@@ -101,16 +101,18 @@ CHOOSE = "choose one of the two: growth, or a memory limit for every GPU"
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Conflicts between devices' settings, then options of sessions."""
-    yield from _devices(trace)
+    keras3 = keras_at_least(trace, settings, 3)
+    makers = [call for call in trace.all_calls() if makes_devices(call, keras3)]
+    yield from _devices(trace, makers)
     yield from _unpassed(trace)
-    yield from _sessions(trace, settings)
+    yield from _sessions(trace, makers, keras3)
     yield from _whole_memory(trace)
 
 
 # --- logical devices and growth -------------------------------------------------------------------------
 
 
-def _devices(trace: Trace) -> Iterator[Finding]:
+def _devices(trace: Trace, makers: list[Call]) -> Iterator[Finding]:
     growths = [call for call in trace.calls(gpu_setup.GROWTH) if call.const("enable", True) is not False]
     told: set[int] = set()
     for limit in trace.calls(gpu_setup.LIMIT):
@@ -128,7 +130,11 @@ def _devices(trace: Trace) -> Iterator[Finding]:
                     yield from _refused(trace, limit, growth)
         if id(limit.node) in told:
             continue
-        beside = [growth for growth in growths if _in_one_run(trace, limit, growth)]
+        beside = [
+            growth
+            for growth in growths
+            if _in_one_run(trace, limit, growth) and not _set_too_late(trace, makers, limit, growth)
+        ]
         place = gpu_setup.seen_from(trace.source, limit)
         if beside and place is not None:
             told.add(id(limit.node))
@@ -204,6 +210,15 @@ def _together(trace: Trace, earlier: Call, later: Call) -> bool:
     return gpu_setup.always_before(trace, earlier, later)
 
 
+def _set_too_late(trace: Trace, makers: list[Call], one: Call, other: Call) -> bool:
+    """Whether the devices are made between the two, so that the later one raises: OOM102 is about that."""
+    first, last = sorted((one, other), key=trace.position)
+    return any(
+        trace.position(first) < trace.position(maker) and gpu_setup.always_before(trace, maker, last)
+        for maker in makers
+    )
+
+
 def _in_one_run(trace: Trace, one: Call, other: Call) -> bool:
     return _together(trace, one, other) or _together(trace, other, one)
 
@@ -277,9 +292,8 @@ def _complete(trace: Trace, made: Call) -> bool:
     return any(call.name.rpartition(".")[2] in TRAINS for call in trace.calls_under("keras.Model."))
 
 
-def _sessions(trace: Trace, settings: Settings) -> Iterator[Finding]:
+def _sessions(trace: Trace, makers: list[Call], keras3: bool) -> Iterator[Finding]:
     """Sessions with options that come too late, or that Keras 3 does not take."""
-    keras3 = keras_at_least(trace, settings, 3)
     graphs = bool(trace.calls(*GRAPHS)) or any(call.name == "run" for call in trace.loose)
     for session in trace.calls(*gpu_options.SESSIONS):
         config = session.value("config")
@@ -289,7 +303,7 @@ def _sessions(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if not isinstance(inner, Opaque) or not any(name in inner.attributes for name in gpu_options.MEMORY):
             continue
         place = gpu_setup.seen_from(trace.source, session)
-        maker = None if graphs else _maker(trace, session, keras3)
+        maker = None if graphs else _first(trace, makers, session)
         if maker is not None and place is not None:
             yield RULE.finding(
                 place,
@@ -320,18 +334,13 @@ def _sessions(trace: Trace, settings: Settings) -> Iterator[Finding]:
             )
 
 
-def _maker(trace: Trace, session: Call, keras3: bool) -> Call | None:
-    makers = (
-        call
-        for call in trace.all_calls()
-        if makes_devices(call, keras3) and gpu_setup.always_before(trace, call, session)
-    )
-    return next(makers, None)
+def _first(trace: Trace, makers: list[Call], session: Call) -> Call | None:
+    return next((call for call in makers if gpu_setup.always_before(trace, call, session)), None)
 
 
 def _whole_memory(trace: Trace) -> Iterator[Finding]:
-    for fraction, made, place in gpu_options.fractions(trace):
-        if fraction == 1 and place.source is trace.source and not (made and made.opaque_arguments):
+    for fraction, options, place in gpu_options.fractions(trace):
+        if fraction == 1 and place.source is trace.source and not gpu_options.grows(options):
             yield RULE.finding(
                 place,
                 "a memory fraction of 1.0 asks for all of the GPU's memory, and the CUDA context needs some of it",

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.queries.gpu_setup import uncalled
 from oomlint.dryrun.trace import Assign, Body, Call, Trace
-from oomlint.dryrun.values.base import Const, Mapping, Namespace, Opaque, Sequence, Value, deref
+from oomlint.dryrun.values.base import Const, Mapping, Namespace, Opaque, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Partial
 
 if TYPE_CHECKING:
@@ -42,9 +43,11 @@ class Options:
 
 def options(trace: Trace) -> list[Options]:
     """Everything that the document itself makes to set up the GPU for a session."""
-    found = []
+    found: list[Options] = []
     for call in trace.calls(CONFIG, OPTIONS):
         if call.source is not trace.source or not isinstance(call.result, Opaque):
+            continue
+        if any(options.made.node is call.node for options in found):
             continue
         inner = call.result.attributes.get("gpu_options") if call.name == CONFIG else call.result
         if not isinstance(inner, Opaque):
@@ -76,8 +79,11 @@ def holds(value: Value, call: Call, depth: int = 4) -> bool:
     match value:
         case Opaque(made_by=made, attributes=attributes):
             inner = list(attributes.values())
-            if made is call or (made is None and value.type in (CONFIG, OPTIONS)):
-                return True  # of two that met in a branch nobody knows which it is
+            # A function may make it more than once. Of two that met in a branch nobody knows which it is.
+            if (made is None and value.type in (CONFIG, OPTIONS)) or (
+                made is not None and made.node is call.node
+            ):
+                return True
         case Sequence(items=list(items)):
             inner = items
         case Sequence(element=Value() as element):
@@ -96,7 +102,7 @@ def holds(value: Value, call: Call, depth: int = 4) -> bool:
 def users(trace: Trace, call: Call) -> Iterator[Call]:
     """Calls that are handed what a call made, or that read it out (`config.SerializeToString()`)."""
     for other in (*trace.all_calls(), *trace.loose):
-        if other is call:
+        if other.node is call.node:
             continue
         if any(holds(argument.value, call) for argument in other.arguments):
             yield other
@@ -112,19 +118,32 @@ def kept(trace: Trace, call: Call) -> bool:
     for body in call.context.all(Body):
         if "generator" in body.function.flags:
             return True
-        if not body.called and body.function.result is not None and holds(body.function.result, call):
+        result = deref(body.function.result) if body.function.result is not None else None
+        if isinstance(result, Unknown) or (result is not None and not body.called and holds(result, call)):
             return True
     return False
 
 
-def fractions(trace: Trace) -> Iterator[tuple[float, Call | None, Place]]:
-    """The fractions of the GPU's memory that are asked for: with the `GPUOptions` call, or where they are written."""
+def fractions(trace: Trace) -> Iterator[tuple[float, Opaque | None, Place]]:
+    """The fractions of the GPU's memory that are asked for: the options, and where they are made or written to."""
     for call in trace.calls(OPTIONS):
-        value = call.const(FRACTION)
-        if isinstance(value, int | float):
-            yield value, call, call.place
+        value = call.value(FRACTION)
+        if isinstance(value, Const) and isinstance(value.value, int | float):
+            if not (value.soft and uncalled(call.context) is not None):  # a default that callers may replace
+                yield value.value, call.result if isinstance(call.result, Opaque) else None, call.place
     for assign in trace.assigns():
         written = deref(assign.value)
         if assign.path.endswith(f".{FRACTION}") and isinstance(written, Const):
             if isinstance(written.value, int | float):
-                yield written.value, None, assign.place
+                target = deref(assign.target) if assign.target is not None else None
+                yield written.value, target if isinstance(target, Opaque) else None, assign.place
+
+
+def grows(options: Opaque | None) -> bool:
+    """Whether memory is taken as it is needed: a fraction is the most it may come to then."""
+    value = (
+        deref(options.attributes["allow_growth"])
+        if options and "allow_growth" in options.attributes
+        else None
+    )
+    return value is not None and not (isinstance(value, Const) and not value.value)
