@@ -70,6 +70,8 @@ RULE = Rule(
     preview=True,
 )
 
+LESS = frozenset({"lt", "le", "less", "less_equal"})
+MORE = frozenset({"gt", "ge", "greater", "greater_equal"})
 MAPPED = ("tf.data.map", "tf.py_function", "generator")
 _HELP = "give a maximum length, or sort lengths into buckets with `bucket_by_sequence_length`"
 
@@ -78,7 +80,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Padded batches of datasets, then those that are padded by hand."""
     for call in trace.calls("tf.data.Dataset.padded_batch"):
         dataset = received(call)
-        if dataset is None or not _open(call, dataset) or _limited(trace, call, dataset):
+        if dataset is None or call.const("batch_size") == 1:
+            continue
+        if not _open(call, dataset) or _limited(trace, call, dataset):
             continue
         size = call.argument("batch_size")
         yield RULE.finding(
@@ -150,7 +154,9 @@ def _limited(trace: Trace, call: Call, dataset: Dataset) -> bool:
         return True
     for stage in dataset.stages:
         name = stage_name(stage)
-        if name in ("filter", "bucket_by_sequence_length", "group_by_window"):
+        if name in ("bucket_by_sequence_length", "group_by_window"):
+            return True
+        if name == "filter" and _leaves_out_long_ones(list(inside(trace, stage))):
             return True
         if name == "map" and any(_bounds(inner) for inner in inside(trace, stage)):
             return True
@@ -164,6 +170,24 @@ def _limited(trace: Trace, call: Call, dataset: Dataset) -> bool:
             ):
                 return True
     return False
+
+
+def _leaves_out_long_ones(calls: list[Call]) -> bool:
+    """Whether a filter's test may set an upper bound; `length > 3` sets none."""
+    tests = [call for call in calls if stage_name(call) in LESS | MORE and len(call.arguments) > 1]
+    if not tests:
+        return True
+    sides = [[deref(argument.value) for argument in call.arguments[:2]] for call in tests]
+    return any(
+        stage_name(call) in LESS if _measured(left) and not _measured(right) else stage_name(call) in MORE
+        for call, (left, right) in zip(tests, sides, strict=True)
+        if _measured(left) != _measured(right)
+    ) or any(_measured(left) == _measured(right) for left, right in sides)
+
+
+def _measured(value: Value) -> bool:
+    """Whether this side of a comparison comes from the element, and not from a number of the script."""
+    return isinstance(value, Array)
 
 
 def _sliced(value: Value) -> bool:
