@@ -93,6 +93,12 @@ CASES = {
         7,
         "child-process",
     ),
+    "jax": ("import jax\nstep = jax.jit(lambda n: train(n))\nstep(7)\n", 7, None),
+    "jax decorator": (
+        "import functools\nimport jax\n@functools.partial(jax.jit, static_argnums=0)\ndef step(n):\n    train(n)\nstep(7)\n",
+        7,
+        None,
+    ),
     "fire": ("import fire\nfire.Fire(train)\n", 5, None),
     "absl": ("from absl import app\ndef main(argv):\n    train(9)\napp.run(main)\n", 9, None),
     "tf app": (
