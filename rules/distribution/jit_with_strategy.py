@@ -88,7 +88,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 
 
 def _splits(strategy: Strategy) -> bool:
-    return replicas.replicates(strategy) and strategy.type != ALWAYS_XLA
+    return replicas.may_replicate(strategy) and strategy.type != ALWAYS_XLA
 
 
 def _asks(call: Call) -> bool:

@@ -82,7 +82,7 @@ the rank is not known, the mean is divided by the replicas.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -148,11 +148,11 @@ def _differentiated(trace: Trace, keras3: bool) -> Iterator[Finding]:
             continue
         strategy = replicas.on_replicas(call.context) or of_train_step(call.context)
         target = call.value("target")
-        if strategy is not None and replicas.replicates(strategy) and target is not None:
+        if strategy is not None and replicas.may_replicate(strategy) and target is not None:
             evidence = (Evidence("its gradient is taken here, on every replica", call.place),)
             step = Step(trace, strategy, evidence)
             for fault in faults(trace, target, keras3):
-                yield FINDINGS[fault.kind](step, fault)
+                yield _weighed(strategy, FINDINGS[fault.kind](step, fault))
 
 
 def _mean(step: Step, fault: Fault) -> Finding:
@@ -270,14 +270,14 @@ def _compiled(trace: Trace) -> Iterator[Finding]:
     """Loss functions given to `compile` that return one number: Keras 3 has nothing left to scale."""
     for call in trace.calls("keras.Model.compile"):
         strategy = replicas.of_model(call.receiver, call)
-        if strategy is None or not replicas.replicates(strategy):
+        if strategy is None or not replicas.may_replicate(strategy):
             continue
         evidence = (Evidence("compile is given the function here", call.place),)
         for function in functions_in(call.value("loss")):
             result = function.result
             for mean, linear in (means_of(trace, result) if result is not None else None) or ():
                 step = Step(trace, strategy, evidence)
-                yield RULE.finding(
+                finding = RULE.finding(
                     mean.place,
                     f"this loss function returns one replica's mean, and {SUMMED}: "
                     f"the step is too large {step.factor}",
@@ -285,3 +285,15 @@ def _compiled(trace: Trace) -> Iterator[Finding]:
                     help="return one value per sample (axis=-1): Keras averages and scales it",
                     fix=_average(mean, per_sample=False) if linear else None,
                 )
+                yield _weighed(strategy, finding)
+
+
+def _weighed(strategy: Strategy, finding: Finding) -> Finding:
+    """Less grave where the script takes the strategy on some of its ways only."""
+    if not strategy.alternative:
+        return finding
+    place = strategy.made_by.place if strategy.made_by is not None else None
+    some = Evidence(
+        "this strategy is taken on some ways through the script: on the others the step is right", place
+    )
+    return replace(finding, severity=Severity.WARNING, evidence=(*finding.evidence, some))

@@ -27,9 +27,12 @@ SEVERAL = frozenset(
 
 def replicates(strategy: object) -> bool:
     """Whether a value is a strategy that may have several replicas, each with all the variables."""
-    if not isinstance(strategy, Strategy) or strategy.type not in SEVERAL:
-        return False
-    return strategy.replicas is None or strategy.replicas.value != 1
+    return may_replicate(strategy) and isinstance(strategy, Strategy) and not strategy.alternative
+
+
+def may_replicate(strategy: object) -> bool:
+    """The same, also where the script takes the strategy on some of its ways only (several GPUs, a flag)."""
+    return isinstance(strategy, Strategy) and strategy.type in SEVERAL and not strategy.single
 
 
 def short(strategy: Strategy) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.values.arrays import Shape
@@ -105,12 +105,33 @@ class Optimizer(Value):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strategy(Value):
-    """A tf.distribute strategy (`tf.distribute.MirroredStrategy`); `replicas` where it is known."""
+    """A tf.distribute strategy (`tf.distribute.MirroredStrategy`); `replicas` where it is known.
+
+    `alternative`: the script takes it on some of its ways only, and on the others one without replicas.
+    """
 
     api: ClassVar[str] = "tf.distribute.Strategy"
     type: str = "tf.distribute.Strategy"
     made_by: Call | None = None
     replicas: Const | None = None
+    alternative: bool = False
+
+    @property
+    def single(self) -> bool:
+        """Whether it is known to have one replica."""
+        return self.replicas is not None and self.replicas.value == 1
+
+    def joined(self, other: Strategy) -> Strategy:
+        """Either of two: the one with replicas, which has what goes wrong; not a TPU's, if there is another."""
+        if self.single and other.single:
+            return self
+        unknown = "tf.distribute.Strategy"
+        if self.single or other.single or unknown in (self.type, other.type):
+            kept = other if self.single or (self.type == unknown and not other.single) else self
+            return replace(kept, alternative=True)
+        first, second = (other, self) if "TPU" in self.type else (self, other)
+        known = first.replicas if first.replicas == second.replicas else None
+        return replace(first, replicas=known, alternative=self.alternative or other.alternative)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +139,10 @@ class StrategyScope(Value):
     """What `strategy.scope()` gives: a context manager."""
 
     strategy: Strategy = field(default_factory=Strategy)
+
+    def prevail(self, other: Value) -> Value:
+        """`strategy.scope() if several else nullcontext()`: the scope, on one of two ways."""
+        return StrategyScope(replace(self.strategy, alternative=True))
 
 
 @dataclass(slots=True, eq=False)
