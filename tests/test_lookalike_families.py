@@ -61,8 +61,29 @@ FAMILIES = {
     ),
     6: Family(
         "a process for each fold or trial",
-        {"OOM406": ("good_process_per_trial", "good_process_pool", "good_subprocess", "like_joblib_workers")},
-        {"OOM406": ("bad_wrapped_folds", "bad_fold_function")},
+        {
+            "OOM105": ("like_in_turn", "like_one_worker", "like_gpu_from_queue"),
+            "OOM406": ("good_process_per_trial", "good_process_pool", "good_subprocess"),
+            "OOM413": ("like_child_process",),
+        },
+        {
+            "OOM105": ("bad_pool", "bad_processes"),
+            "OOM406": ("bad_wrapped_folds", "bad_fold_function"),
+            "OOM413": ("bad",),
+        },
+    ),
+    7: Family(
+        "flags and short loops around a tf.function, loops of the graph inside one",
+        {
+            "OOM407": ("like_flags", "like_short_loop", "like_signature", "like_numpy_scalars", "like_eager"),
+            "OOM408": ("like_called_once", "like_made_once", "like_one_for_each_model"),
+            "OOM409": ("like_few_steps", "like_dataset", "like_range_of_tensor", "like_layers"),
+        },
+        {
+            "OOM407": ("bad", "bad_tags", "bad_lengths"),
+            "OOM408": ("bad", "bad_factory"),
+            "OOM409": ("bad", "bad_training"),
+        },
     ),
     8: Family(
         "a persistent tape asked twice, and tapes inside tapes",
@@ -77,6 +98,14 @@ FAMILIES = {
         {"OOM307": ("like_batches", "like_first_batch", "like_one_image", "like_symbolic")},
         {"OOM307": ("bad", "bad_numpy_of_result")},
     ),
+    10: Family(
+        "predict once for each epoch, fold or large piece",
+        {
+            "OOM308": ("like_chunks", "like_classifier"),
+            "OOM411": ("like_once_per_epoch", "like_folds", "like_batches", "like_few_rounds"),
+        },
+        {"OOM308": ("bad", "bad_dataset"), "OOM411": ("bad", "bad_rows", "bad_agent")},
+    ),
     11: Family(
         "losses kept as floats, and a running total",
         {"OOM403": ("like_floats", "like_running_total", "like_callback_logs", "like_train_on_batch")},
@@ -86,6 +115,14 @@ FAMILIES = {
         "EarlyStopping and ModelCheckpoint: one copy of the weights, or files",
         {"OOM403": ("like_early_stopping",)},
         {"OOM403": ("bad_callback", "bad_snapshots_of_variable")},
+    ),
+    13: Family(
+        "labels of a few classes written out, and what needs them so",
+        {
+            "OOM205": ("like_few_classes", "like_label_smoothing", "like_encoded_per_batch", "like_own_loss"),
+            "OOM206": ("like_few_columns", "like_per_batch"),
+        },
+        {"OOM205": ("bad", "bad_vocabulary", "bad_pixels"), "OOM206": ("bad", "bad_dummies")},
     ),
     14: Family(
         "Flatten where little is left to flatten",
@@ -117,16 +154,24 @@ FAMILIES = {
             "OOM302": ("like_other_caches",),
             "OOM303": ("like_other_prefetch",),
             "OOM305": ("like_other_fit",),
+            "OOM306": ("like_other_batch",),
             "OOM307": ("like_other_callables",),
+            "OOM308": ("like_scikit_learn",),
             "OOM406": ("like_other_librarys_fit",),
+            "OOM411": ("like_other_library",),
+            "OOM505": ("like_data_parallel_of_torch", "like_own_function"),
         },
         {
             "OOM301": ("bad",),
             "OOM302": ("bad",),
             "OOM303": ("bad",),
             "OOM305": ("bad_predict",),
+            "OOM306": ("bad",),
             "OOM307": ("bad",),
+            "OOM308": ("bad",),
             "OOM406": ("bad_sklearn_search",),
+            "OOM411": ("bad",),
+            "OOM505": ("bad",),
         },
     ),
     19: Family(
@@ -188,5 +233,6 @@ def test_the_true_alarm_beside_it_is_raised(number: int, fixture: Fixture):
 
 
 def test_each_silence_has_its_alarm():
+    assert list(FAMILIES) == list(range(1, 21))
     for family in FAMILIES.values():
         assert family.firing.keys() == family.silent.keys(), family.reason

@@ -63,6 +63,7 @@ from oomlint.dryrun.queries.model_rounds import CLEARING
 from oomlint.dryrun.queries.rounds import loops_around
 from oomlint.dryrun.queries.single_items import SingleItems
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
+from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, deref
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
@@ -84,6 +85,7 @@ RULE = Rule(
 )
 
 FEW = 10  # rounds
+LARGE = 4 << 20  # bytes of an item: beside the model's work on so much, what the call costs is nothing
 FITS = ("keras.Model.fit", "keras.Model.fit_generator")
 STEPS = ("keras.Model.train_on_batch", "keras.Optimizer.apply_gradients")
 # Where the rounds of a loop are an environment's steps, learning in between does not make them epochs.
@@ -104,6 +106,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         argument = call.argument("x") or (call.arguments[0] if call.arguments else None)
         if argument is None or not single.holds(argument.value):
+            continue
+        size = item.size if isinstance(item := deref(argument.value), Array) else None
+        if size is not None and size.bytes >= LARGE:
             continue
         if _is_fixed(trace, call, loop) or _is_epoch(trace, single, loop):
             continue
