@@ -256,8 +256,9 @@ def _repeated(put: Call, path: str, made: Context | None) -> bool:
     before = set(made.loops()) if made is not None else set()
     if before:
         return False  # begun anew in every round
-    if "." in path:
-        return True
+    maker = made.function() if made is not None else None
+    if "." in path:  # what another method than the constructor makes, it makes again
+        return maker is None or maker.name == "__init__"
     loops = put.context.loops()
     return len(loops) > 1 or any(loop.endless or (number(loop.trip) or 0) >= MANY for loop in loops)
 

@@ -178,12 +178,18 @@ def test_what_an_environment_shows(text: str) -> None:
 
 
 def test_old_and_new_ways_to_take_a_step() -> None:
-    old = value_of('env = gym.make("CartPole-v1")\nresult = a, b, c, d = env.step(0)')
-    new = value_of('env = gym.make("CartPole-v1")\nresult, info = env.reset()')
-    assert isinstance(old, Sequence)
-    assert old.items is not None
-    assert len(old.items) == 4
-    assert isinstance(new, Array)
+    for targets in (
+        "result, r, d, i = env.step(0)",
+        "result, r, d, t, i = env.step(0)",
+        "result, i = env.reset()",
+    ):
+        seen = value_of(f'env = gym.make("CartPole-v1")\n{targets}\nresult = result')
+        assert isinstance(seen, Array)
+        assert shape_text(seen.shape) == "(4,)"
+    whole = value_of('result = gym.make("CartPole-v1").step(0)')
+    assert isinstance(whole, Sequence)
+    assert whole.items is not None
+    assert len(whole.items) == 4
 
 
 def test_an_environment_of_another_name_is_not_guessed() -> None:

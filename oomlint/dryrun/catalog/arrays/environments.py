@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+import libcst as cst
+
 from oomlint.dryrun.catalog.registry import attribute, function, method, prefix
 from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Namespace, Sequence, Step, Unknown, Value, deref
@@ -121,6 +123,15 @@ def _seen(call: Call) -> Value:
     return env.observation if isinstance(env, Environment) and env.observation is not None else Unknown()
 
 
+def _unpacked(call: Call) -> int:
+    """Into how many targets the statement takes the result apart."""
+    line = call.statement.node if call.statement is not None else None
+    match line.body[0] if isinstance(line, cst.SimpleStatementLine) else None:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple(elements=elements))], value=value):
+            return len(elements) if value is call.node else 0
+    return 0
+
+
 @method(Environment, "reset")
 def reset(call: Call, run: Run) -> Value:
     """The first observation; with `state, info = ...` in newer versions, which one target tells from old ones."""
@@ -134,7 +145,7 @@ def reset(call: Call, run: Run) -> Value:
 @method(Environment, "step", parameters="action")
 def advance(call: Call, run: Run) -> Value:
     """Observation, reward, done (in newer versions terminated and truncated), and more."""
-    ends: list[Value] = [Unknown(type="bool") for _ in range(2 if len(call.targets) == 5 else 1)]
+    ends: list[Value] = [Unknown(type="bool") for _ in range(2 if _unpacked(call) == 5 else 1)]
     return Sequence("tuple", items=[_seen(call), Unknown(type="float"), *ends, Mapping(complete=False)])
 
 
