@@ -87,6 +87,8 @@ RULE = Rule(
         "GroupedQueryAttention",
         "Attention",
         "AdditiveAttention",
+        "softmax",
+        "Softmax",
     ),
     preview=True,
     backends=TENSORFLOW_BACKEND,

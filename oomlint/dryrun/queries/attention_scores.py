@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.keras.apply import config_of, short
 from oomlint.dryrun.catalog.keras.dims import UNSURE, axis_of, known, product
 from oomlint.dryrun.queries.tensor_sizes import Factor, batch_factor, count, factor, itemsize_of
 from oomlint.dryrun.queries.trained_models import clearly_trained, layers_in_use
-from oomlint.dryrun.values.arrays import Dim
+from oomlint.dryrun.trace import Role
+from oomlint.dryrun.values.arrays import Array, Dim
+from oomlint.dryrun.values.base import deref
+from oomlint.dryrun.values.program import Instance
+from oomlint.dryrun.values.training import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from oomlint.dryrun.queries.trained_models import Trained, Use
-    from oomlint.dryrun.trace import Trace
+    from oomlint.dryrun.trace import Call, Trace
     from oomlint.dryrun.values.arrays import Shape
-    from oomlint.dryrun.values.training import Layer
+    from oomlint.dryrun.values.base import Value
     from oomlint.syntax.place import Place
 
 
@@ -68,29 +72,28 @@ def attention_scores(trace: Trace) -> Iterator[Scores]:
     """The scores of every attention layer whose every factor is known, those of one place together."""
     groups: dict[tuple[int, int], Scores] = {}
     counted: set[tuple[int, int]] = set()
+    by_hand = _softmaxes(trace)
     for number, trained in enumerate(clearly_trained(trace)):
         for use in layers_in_use(trained.model):
             if id(use.layer) in trained.frozen or (number, id(use.layer)) in counted:
                 continue
             counted.add((number, id(use.layer)))
-            made = _scores(use, trained)
-            if made is None:
-                continue
-            key = number, id(made.place.node)
-            before = groups.get(key)
-            groups[key] = made if before is None else _together(before, made)
+            own = [_own(use, call, trained) for call in by_hand.get(id(use.layer), {}).values()]
+            for made in (_scores(use, trained), *own):
+                if made is not None:
+                    key = number, id(made.place.node)
+                    before = groups.get(key)
+                    groups[key] = made if before is None else _together(before, made)
     best: dict[int, Scores] = {}
-    for made in groups.values():
-        before = best.get(id(made.place.node))
-        if before is None or made.bytes > before.bytes:
-            best[id(made.place.node)] = made
+    for scores in groups.values():
+        before = best.get(id(scores.place.node))
+        if before is None or scores.bytes > before.bytes:
+            best[id(scores.place.node)] = scores
     yield from best.values()
 
 
 def _together(one: Scores, two: Scores) -> Scores:
     """Layers of one place: all counted like the smaller ones of them."""
-    from dataclasses import replace
-
     return replace(min(one, two, key=lambda scores: scores.single), layers=one.layers + 1)
 
 
@@ -147,3 +150,78 @@ def _positions(axes: object, query: Shape, value: Shape) -> tuple[Dim, Dim, Dim]
     if queries is None or keys is None or (rest and known(product(rest)) is None):
         return None
     return product(rest) if rest else None, queries, keys
+
+
+# --- by hand ------------------------------------------------------------------------------------------
+
+SOFTMAX = (
+    "tf.nn.softmax",
+    "tf.math.softmax",
+    "keras.ops.softmax",
+    "keras.ops.nn.softmax",
+    "keras.activations.softmax",
+)
+PRODUCTS = frozenset(
+    """tf.matmul tf.linalg.matmul tf.einsum operator.matmul keras.ops.matmul keras.ops.einsum keras.ops.dot
+    keras.backend.batch_dot keras.backend.dot""".split()
+)
+
+
+def _softmaxes(trace: Trace) -> dict[int, dict[int, Call]]:
+    """For each layer of the program the softmaxes over products of two tensors in its `call`, by their nodes."""
+    found: dict[int, dict[int, Call]] = {}
+    for call in trace.calls(*SOFTMAX, "keras.Layer.__call__"):
+        receiver = call.receiver
+        if call.name.endswith("__call__") and not (
+            isinstance(receiver, Layer) and short(receiver) == "Softmax"
+        ):
+            continue
+        instance = next((role.value for role in call.context.all(Role) if role.name == "keras.call"), None)
+        layer = instance.facet if isinstance(instance, Instance) else None
+        value = deref(call.arguments[0].value) if call.arguments else None
+        if isinstance(layer, Layer) and isinstance(value, Array) and _of_pairs(value, trace):
+            found.setdefault(id(layer), {})[id(call.place.node)] = call
+    return found
+
+
+def _of_pairs(value: Array, trace: Trace) -> bool:
+    """Whether scores were computed as products of two tensors, scaled and masked since."""
+    if value.shape is None or len(value.shape) < 3:
+        return False
+    current: Value = value
+    for _ in range(8):
+        maker = trace.maker(current)
+        if maker is None:
+            return False
+        if maker.name in PRODUCTS:
+            return _two_tensors(maker)
+        if not maker.name.startswith(("operator.", "tf.where", "keras.ops.")) or not maker.arguments:
+            return False
+        current = maker.arguments[1 if maker.name.endswith("where") and len(maker.arguments) > 1 else 0].value
+    return False
+
+
+def _two_tensors(product: Call) -> bool:
+    """Whether both factors are data, one for each sample; a weight times data is a dense layer."""
+    given = [deref(argument.value) for argument in product.arguments]
+    arrays = [value for value in given if isinstance(value, Array)]
+    return len(arrays) > 1 and all(value.library != "variable" and len(value.shape or ()) > 2 for value in arrays)
+
+
+def _own(use: Use, call: Call, trained: Trained) -> Scores | None:
+    """The scores that a layer of the program's own puts through a softmax."""
+    value = deref(call.arguments[0].value)
+    shape = value.shape if isinstance(value, Array) else None
+    if shape is None:
+        return None
+    factors = [
+        batch_factor(shape, trained.batch),
+        *(factor("time steps around it", dim) for dim in use.steps),
+    ]
+    factors += [factor("heads or places", dim) for dim in shape[1:-2]]
+    factors += [factor("queries", shape[-2]), factor("keys", shape[-1])]
+    whole = tuple(item for item in factors if item is not None)
+    if len(whole) < len(factors):
+        return None
+    kept, working = _UNITS["MultiHeadAttention", False]
+    return Scores(use.layer, call.place, trained, whole, itemsize_of(use.layer), kept, working)

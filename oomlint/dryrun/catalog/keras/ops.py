@@ -9,10 +9,10 @@ from oomlint.dryrun.catalog.keras.apply import DATA_FORMAT
 from oomlint.dryrun.catalog.keras.dims import split, unite
 from oomlint.dryrun.catalog.keras.graph import tensors
 from oomlint.dryrun.catalog.registry import function, prefix, signature
-from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.arrays import Array, Shape
+from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.dtypes import dtype_of
-from oomlint.dryrun.values.shapes import shape_of
+from oomlint.dryrun.values.shapes import reshape, shape_of
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -41,6 +41,8 @@ def operation(call: Call, run: Run) -> Value:
             dtype_of(call.arguments[1].value) if name == "cast" and len(call.arguments) > 1 else first.dtype
         )
         return replace(first, library=library, dtype=wanted)
+    if name == "reshape" and isinstance(first, Array) and (shape := _batch_kept(first, call)) is not None:
+        return replace(first, shape=shape)
     handler = run.catalog.functions.get(f"numpy.{RENAMED.get(name, name)}")
     if handler is None or not call.name.startswith(("keras.ops.", "keras.backend.")):
         return Unknown()
@@ -50,6 +52,16 @@ def operation(call: Call, run: Run) -> Value:
         made.arguments = (*call.arguments[:1], replace(call.arguments[-1], value=shape, name="shape"))
     operands = [item for argument in call.arguments for item in tensors(argument.value)]
     return as_tensor(handler(made, run), operands)
+
+
+def _batch_kept(value: Array, call: Call) -> Shape | None:
+    """The shape after a reshape whose target begins with the open batch, as `ops.shape(x)[0]` gives it."""
+    target = call.value("shape") or call.value("newshape")
+    items = target.items if isinstance(target, Sequence) else None
+    if not items or not value.shape or value.shape[0] is not None or deref(items[0]) != NONE:
+        return None
+    rest = reshape(value.shape[1:], shape_of(Sequence("tuple", items=list(items[1:]))))
+    return None if rest is None else (None, *rest)
 
 
 def as_tensor(value: Value, operands: list[Value]) -> Value:

@@ -33,8 +33,18 @@ constant("tf.newaxis", NONE)
 @function("tf.reshape", parameters="tensor shape name")
 def reshaped(call: Call, run: Run) -> Value:
     """The same numbers under another shape."""
-    value, target = call.value(call.signature[0]), shape_of(call.value(call.signature[1]))
-    return result(call, value, reshape(shaped(value), target), typed(value))
+    value, given = call.value(call.signature[0]), call.value(call.signature[1])
+    target, shape = shape_of(given), shaped(value)
+    if target and shape and shape[0] is None and _same_rows(given):
+        rest = reshape(shape[1:], target[1:])
+        return result(call, value, None if rest is None else (None, *rest), typed(value))
+    return result(call, value, reshape(shape, target), typed(value))
+
+
+def _same_rows(target: Value | None) -> bool:
+    """Whether a target begins with `tf.shape(x)[0]`, the open batch that the tensor has too."""
+    rows = deref(target.items[0]) if isinstance(target, Sequence) and target.items else None
+    return isinstance(rows, Unknown) and "open-batch" in rows.tags and rows.operation is None
 
 
 @function("tf.expand_dims", parameters="input axis name")

@@ -207,13 +207,18 @@ def one_hot(call: Call, run: Run) -> Value:
 # --- shapes as values ---------------------------------------------------------------------------------
 
 
+BATCH = frozenset(["open-batch"])  # on the number of rows where it is open: `reshape` finds it again
+
+
 @function("tf.shape", parameters="input out_type name")
 def shape(call: Call, run: Run) -> Value:
     """The dimensions, one by one: what is known of them goes on into reshapes and arithmetic."""
     known = shaped(call.value(call.signature[0]))
     if known is None:
         return Sequence("tensor", element=Unknown(type="int"))
-    return Sequence("tensor", items=[dim if dim is not None else Unknown(type="int") for dim in known])
+    tags = [BATCH if axis == 0 else frozenset[str]() for axis in range(len(known))]
+    dims = [Unknown(type="int", tags=tag) if dim is None else dim for dim, tag in zip(known, tags)]
+    return Sequence("tensor", items=list(dims))
 
 
 @function("tf.size", parameters="input out_type name")
