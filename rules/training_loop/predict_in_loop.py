@@ -53,6 +53,7 @@ fits one batch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ from oomlint.dryrun.queries.rounds import loops_around
 from oomlint.dryrun.queries.single_items import SingleItems
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Sequence, deref
+from oomlint.dryrun.values.base import Sequence, Value, deref
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.blocks import names_bound
@@ -85,7 +86,7 @@ RULE = Rule(
 )
 
 FEW = 10  # rounds
-LARGE = 4 << 20  # bytes of an item: beside the model's work on so much, what the call costs is nothing
+LARGE = 1 << 20  # numbers in an item: beside the model's work on so many, what the call costs is nothing
 FITS = ("keras.Model.fit", "keras.Model.fit_generator")
 STEPS = ("keras.Model.train_on_batch", "keras.Optimizer.apply_gradients")
 # Where the rounds of a loop are an environment's steps, learning in between does not make them epochs.
@@ -107,10 +108,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         argument = call.argument("x") or (call.arguments[0] if call.arguments else None)
         if argument is None or not single.holds(argument.value):
             continue
-        size = item.size if isinstance(item := deref(argument.value), Array) else None
-        if size is not None and size.bytes >= LARGE:
-            continue
-        if _is_fixed(trace, call, loop) or _is_epoch(trace, single, loop):
+        if _is_large(deref(argument.value)) or _is_fixed(trace, call, loop) or _is_epoch(trace, single, loop):
             continue
         seen.add(id(call.node))
         yield _finding(trace, call, loop, old)
@@ -124,6 +122,11 @@ def _few(loops: list[Loop]) -> bool:
             return False
         count *= loop.trip.value
     return count <= FEW
+
+
+def _is_large(item: Value) -> bool:
+    dims = item.shape if isinstance(item, Array) and item.shape is not None else ()
+    return math.prod(dim.value for dim in dims if dim is not None) >= LARGE
 
 
 def _is_fixed(trace: Trace, call: Call, loop: Loop) -> bool:
