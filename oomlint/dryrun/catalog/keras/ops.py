@@ -41,8 +41,8 @@ def operation(call: Call, run: Run) -> Value:
             dtype_of(call.arguments[1].value) if name == "cast" and len(call.arguments) > 1 else first.dtype
         )
         return replace(first, library=library, dtype=wanted)
-    if name == "reshape" and isinstance(first, Array) and (shape := _batch_kept(first, call)) is not None:
-        return replace(first, shape=shape)
+    if name == "reshape" and isinstance(first, Array) and (kept := _batch_kept(first, call)) is not None:
+        return replace(first, shape=kept)
     handler = run.catalog.functions.get(f"numpy.{RENAMED.get(name, name)}")
     if handler is None or not call.name.startswith(("keras.ops.", "keras.backend.")):
         return Unknown()
