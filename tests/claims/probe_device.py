@@ -107,6 +107,7 @@ MAKES_DEVICES: dict[str, Callable[[], Any]] = {
     "OneDeviceStrategy": lambda: tf.distribute.OneDeviceStrategy("cpu:0"),
     "logical devices listed": tf.config.list_logical_devices,
     "keras 2 Sequential": tf_keras.Sequential,
+    "keras 2 subclassed model": type("Own", (tf_keras.Model,), {}),
     "keras 2 LSTM": lambda: tf_keras.layers.LSTM(3),
     "keras 2 layer on an input": lambda: tf_keras.layers.Dense(1)(tf_keras.Input((3,))),
 }

@@ -161,6 +161,8 @@ def makes_devices(call: Call, keras3: bool) -> bool:
             return last in _SEEDED or last.startswith("Random")
         case "keras.Layer":
             return last == "__call__" and isinstance(call.receiver, Layer) and _has_weights(call.receiver)
+        case "keras.Model" if last == "__init__":  # of a subclass, which in Keras 2 has a variable of its own
+            return not keras3 or len(call.arguments) > 1
         case "keras.Model":
             return last == "add" and any(_has_input(argument.value) for argument in call.arguments)
         case "keras":
