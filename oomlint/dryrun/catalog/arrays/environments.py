@@ -137,7 +137,7 @@ def reset(call: Call, run: Run) -> Value:
     """The first observation; with `state, info = ...` in newer versions, which one target tells from old ones."""
     return (
         Sequence("tuple", items=[_seen(call), Mapping(complete=False)])
-        if len(call.targets) == 2
+        if _unpacked(call) == 2
         else _seen(call)
     )
 

@@ -21,17 +21,13 @@ PATH = frozenset({"path"})
 # The whole content of one of those files.
 DOCUMENT = frozenset({"document"})
 # What these make of a text is about as long.
-_TEXTUAL = frozenset(
-    {"read", "strip", "rstrip", "lstrip", "lower", "upper", "casefold", "decode", "replace", "sub"}
-)
+_TEXTUAL = frozenset({"strip", "rstrip", "lstrip", "lower", "upper", "casefold", "decode", "replace", "sub"})
 
 
 def is_document(value: Value) -> bool:
-    """Whether it is the whole text of a file, or that text cleaned."""
+    """Whether it is the whole text of a file, or that text cleaned. What is cut out of it is none."""
     value = deref(value)
-    if not isinstance(value, Unknown) or not value.tags >= DOCUMENT or value.type not in (None, "str"):
-        return False
-    return value.made_by is None or value.made_by.method in _TEXTUAL
+    return isinstance(value, Unknown) and value.tags >= DOCUMENT and value.type == "str"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,15 +190,17 @@ def asked(call: Call, run: Run) -> Value:
 def read(call: Call, run: Run) -> Value:
     """What is in it is not looked at."""
     if call.name.endswith(("read_text", "read_bytes")):
-        return Unknown(type="str" if call.name.endswith("read_text") else None, tags=DOCUMENT)
+        return Unknown(type="str", tags=DOCUMENT)
     return Unknown(tags=PATH if call.name.endswith("open") else frozenset())
 
 
 @duck
 def read_whole(pending: Pending, run: Run) -> Value | None:
-    """`open(path).read()` of a listed file: what it gives is a document. What is read from is a file still."""
-    if pending.method == "read" and not pending.call.arguments and pending.receiver.tags >= PATH:
-        pending.result.tags = pending.result.tags | DOCUMENT
+    """`open(path).read()` of a listed file: what it gives is a document, and what cleans it keeps it one."""
+    receiver, result = pending.receiver, pending.result
+    read = pending.method == "read" and not pending.call.arguments and receiver.tags >= PATH
+    if read or (is_document(receiver) and pending.method in _TEXTUAL):
+        result.tags, result.type = result.tags | DOCUMENT, "str"
     return None
 
 
