@@ -63,7 +63,7 @@ from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.model_rounds import CLEARING
 from oomlint.dryrun.queries.rounds import loops_around
 from oomlint.dryrun.queries.single_items import SingleItems
-from oomlint.dryrun.trace import Body, Call, Loop, Trace
+from oomlint.dryrun.trace import Body, Branch, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Value, deref
 from oomlint.dryrun.values.training import Model
@@ -108,7 +108,11 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         argument = call.argument("x") or (call.arguments[0] if call.arguments else None)
         if argument is None or not single.holds(argument.value):
             continue
-        if _is_large(deref(argument.value)) or _is_fixed(trace, call, loop) or _is_epoch(trace, single, loop):
+        if (
+            _is_large(deref(argument.value))
+            or _is_fixed(trace, call, loop)
+            or _is_epoch(trace, single, call, loop)
+        ):
             continue
         seen.add(id(call.node))
         yield _finding(trace, call, loop, old)
@@ -126,7 +130,7 @@ def _few(loops: list[Loop]) -> bool:
 
 def _is_large(item: Value) -> bool:
     dims = item.shape if isinstance(item, Array) and item.shape is not None else ()
-    return math.prod(dim.value for dim in dims if dim is not None) >= LARGE
+    return bool(math.prod(dim.value for dim in dims if dim is not None) >= LARGE)
 
 
 def _is_fixed(trace: Trace, call: Call, loop: Loop) -> bool:
@@ -141,11 +145,13 @@ def _is_fixed(trace: Trace, call: Call, loop: Loop) -> bool:
     return not names & names_bound(loop.place.node)
 
 
-def _is_epoch(trace: Trace, single: SingleItems, loop: Loop) -> bool:
-    """Whether the rounds of a loop are epochs or folds: the prediction is one among the training of all data."""
+def _is_epoch(trace: Trace, single: SingleItems, predicted: Call, loop: Loop) -> bool:
+    """Whether the rounds of a loop train, and a prediction is only a look at how the training gets on."""
     fits = [call for call in trace.calls(*FITS, *STEPS) if loop in call.context.loops()]
     if any(name.partition(".")[0] in ENVIRONMENTS for name, _ in trace.imports):
         return False
+    if fits and any(isinstance(frame, Branch) for frame in predicted.context.since(loop)):
+        return True  # every so many rounds
     for call in fits:
         data = call.value("x") or call.value("generator")
         if loops_around(call.context)[:1] != [loop]:

@@ -36,6 +36,9 @@ VIEWS = frozenset(
 )
 
 
+WALKS = frozenset(["builtins.zip", "builtins.enumerate", "builtins.iter", "builtins.reversed", "tqdm.tqdm"])
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """One array that an object holds and a pass made. `size` None: not known; `most`: it may be less."""
@@ -132,7 +135,7 @@ class _Query:
                     if context.frame is body:
                         around = context.parent or around
                     context = context.parent
-                held = self._captured(body, around)
+                held = (*self._captured(body, around), *self._locals(body, around))
                 yield Pinned(body.site, f"generator `{body.function.name}`", held, used)
                 return
 
@@ -169,11 +172,10 @@ class _Query:
         for event in self.trace.events:
             if isinstance(event, Assign) or not any(inner is frame for inner in event.context.frames()):
                 continue
-            values = (
-                [event.value]
-                if isinstance(event, Iterate)
-                else [argument.value for argument in event.arguments]
-            )
+            if isinstance(event, Iterate):
+                values = list(self._gone_through(event.value))
+            else:
+                values = [argument.value for argument in event.arguments]
             if isinstance(event, Call) and event.receiver is not None:
                 values.append(event.receiver)
             for value in values:
@@ -183,6 +185,30 @@ class _Query:
                 for held in self._held(value, around):
                     found.setdefault(id(held.value), held)
         return tuple(found.values())
+
+    def _locals(self, body: Body, around: Context) -> tuple[Held, ...]:
+        """The arrays that a generator without end has bound before its loop: its frame stays, and they with it."""
+        inside = [
+            event for event in self.trace.events if any(frame is body for frame in event.context.frames())
+        ]
+        if not any(loop.endless for event in inside for loop in _since(event.context, body)):
+            return ()
+        bound = {
+            id(deref(event.value)): event.value
+            for event in inside
+            if isinstance(event, Assign)
+            and not _since(event.context, body)
+            and event.context.innermost(Body) is body
+        }
+        return tuple(held for value in bound.values() for held in self._held(value, around))
+
+    def _gone_through(self, value: Value, depth: int = 0) -> Iterator[Value]:
+        """What a loop goes over, also behind `zip`, `enumerate` and the like."""
+        yield value
+        maker = self.trace.maker(value)
+        if maker is not None and maker.name in WALKS and depth < 4:
+            for argument in maker.arguments:
+                yield from self._gone_through(argument.value, depth + 1)
 
     # --- what is held --------------------------------------------------------------------------------
 
@@ -237,6 +263,10 @@ class _Query:
             )
             return None if inner is None else self._made(inner, depth + 1)
         return maker.context, maker.place
+
+
+def _since(context: Context, body: Body) -> list[Loop]:
+    return [frame for frame in context.since(body) if isinstance(frame, Loop)]
 
 
 def _size(value: Value | None) -> Size | None:
