@@ -201,6 +201,8 @@ def read_whole(pending: Pending, run: Run) -> Value | None:
     read = pending.method == "read" and not pending.call.arguments and receiver.tags >= PATH
     if read or (is_document(receiver) and pending.method in _TEXTUAL):
         result.tags, result.type = result.tags | DOCUMENT, "str"
+    else:
+        result.tags = result.tags - DOCUMENT
     return None
 
 
