@@ -68,6 +68,7 @@ from collections.abc import Iterator
 
 from oomlint.dryrun.catalog.keras.batch_sources import BatchSource
 from oomlint.dryrun.queries import child_processes, gpu_options, gpu_setup
+from oomlint.dryrun.queries.backend import keras_backend
 from oomlint.dryrun.queries.child_processes import Handing
 from oomlint.dryrun.queries.device_makers import makes_devices
 from oomlint.dryrun.queries.environment import environment
@@ -114,6 +115,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     keras3 = keras_at_least(trace, settings, 3)
     work = [*trace.calls(*TRAINS), *trace.calls(*PREDICTS)]
     work += [call for call in trace.all_calls() if makes_devices(call, keras3)]
+    backend = keras_backend(trace, settings)
     told: set[int] = set()
     for handing, done in child_processes.handings(trace, work):
         call = handing.call
@@ -127,10 +129,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         told.add(id(place.node))
         evidence = [Evidence(f"{_what(done)} in each of them", done.place)] if done is not None else []
-        grown = _grows(trace)
+        if handing.made is not None:
+            evidence.append(Evidence("the workers are set up here", handing.made.place))
+        grown = _grows(trace) or backend == "torch"  # which takes memory as it is needed
         yield RULE.finding(
             place,
-            f"{handing.words}: {_effect(grown)}",
+            f"{handing.words}: {_effect(grown, backend)}",
             severity=Severity.NOTE if grown else Severity.WARNING,
             evidence=evidence,
             help=HELP,
@@ -139,10 +143,11 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     yield from _data_workers(trace, work)
 
 
-def _effect(grown: bool) -> str:
+def _effect(grown: bool, backend: str | None) -> str:
     if grown:
         return "each process has a model and a CUDA context of its own on the GPU: that many times the memory"
-    return "each process reserves all of the GPU's memory for itself, and only the first one gets it"
+    part = "three quarters" if backend == "jax" else "all"
+    return f"each process reserves {part} of the GPU's memory for itself, and only the first one gets it"
 
 
 def _what(call: Call) -> str:
