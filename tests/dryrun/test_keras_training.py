@@ -237,6 +237,28 @@ def test_predictions_have_a_row_for_each_sample(call: str) -> None:
     assert shapes == [part.shape for part in names["result"]]
 
 
+OPEN = """
+inputs = keras.Input((None, None, 3))
+x = keras.layers.Conv2D(4, 3, strides=2)(inputs)
+x = keras.layers.Concatenate()([x, keras.layers.AveragePooling2D(3, 2)(inputs)])
+model = keras.Model(inputs, keras.layers.Conv2DTranspose(2, 4, strides=2)(x))
+"""
+
+
+@pytest.mark.parametrize(
+    "data", ["np.zeros((6, 20, 31, 3))", "tf.data.Dataset.from_tensors(np.zeros((6, 9, 9, 3)))"]
+)
+def test_predictions_of_a_network_without_sizes_have_those_of_the_data(data: str) -> None:
+    text = IMPORTS + OPEN + f"result = model.predict({data})\n"
+    names: dict[str, Any] = {}
+    exec(text, names)
+    source = parse(document_from_text(text, "script.py"))
+    made = next(one for one in dry_run(source).assigns() if one.path == "result").value
+    assert isinstance(made, Array)
+    assert plain(made.shape) == names["result"].shape
+    assert plain(dry(OPEN).output_shape) == (None, None, None, 2)
+
+
 def test_a_predict_step_may_give_anything() -> None:
     text = BUILT_ON_DATA.replace(
         "model = Net()", "    def predict_step(self, data):\n        return 0\n\n\nmodel = Net()"

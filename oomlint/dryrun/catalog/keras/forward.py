@@ -203,6 +203,17 @@ def replayed(run: Run, model: Model, inputs: list[Value], node: Node, site: Call
     return made_again[0] if len(made_again) == 1 else Sequence("list", items=made_again)
 
 
+def outputs_on(run: Run, model: Model, inputs: list[Value], site: Call) -> Value | None:
+    """A model's outputs on these inputs, where its own leave more open than the batch (`Input((None, None, 3))`)."""
+    ends = [shape_of_tensor(item) for item in tensors(model.outputs)]
+    shapes = [shape_of_tensor(item) for item in inputs]
+    still_open = any(shape is not None and None in shape[1:] for shape in ends)
+    known = bool(shapes) and all(shape is not None and None not in shape[1:] for shape in shapes)
+    if not (still_open and known) or model.kind == "subclassed" or model.instance is not None:
+        return model.outputs
+    return replayed(run, model, inputs, Node(model, tuple(inputs), site), site)
+
+
 def _again(value: Value, results: dict[int, Value]) -> Value:
     """A tensor of the first run as it is in this one; its shape is not known if an operation made it."""
     if isinstance(value, Array):

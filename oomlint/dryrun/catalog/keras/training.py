@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.catalog.ducks import as_dataset
 from oomlint.dryrun.catalog.keras import losses
 from oomlint.dryrun.catalog.keras.apply import POLICY
-from oomlint.dryrun.catalog.keras.forward import build_on
+from oomlint.dryrun.catalog.keras.forward import build_on, outputs_on
 from oomlint.dryrun.catalog.keras.graph import as_symbolic, inner_layers, owned, tensors
 from oomlint.dryrun.catalog.registry import attribute, facet, function, method, prefix, signature
 from oomlint.dryrun.catalog.tensorflow.data_stages import bound, reckon
@@ -318,7 +318,9 @@ def predict(call: Call, run: Run) -> Value:
         own = run.attribute(model.instance, "predict_step", call.place)
         if isinstance(own, Method) and own.function is not None:
             return Array("numpy", origin=Step(call.name, call.place))  # it may give anything
-    return outputs_as_arrays(model.outputs, model, rows, call)
+    given = None if data is None else inputs_in(data)
+    inputs = [as_symbolic(item) for item in tensors(given)]
+    return outputs_as_arrays(outputs_on(run, model, inputs, call), model, rows, call)
 
 
 def samples_of(call: Call, data: Value) -> Const | None:
