@@ -207,6 +207,8 @@ def _together(trace: Trace, earlier: Call, later: Call) -> bool:
     tried = set(map(id, earlier.context.all(Try)))
     if any(id(handler.attempt) in tried for handler in later.context.all(Handler)):
         return False
+    if gpu_setup.uncalled(earlier.context) is not gpu_setup.uncalled(later.context):
+        return False  # a function that nobody calls after what the script does: they need never meet
     return gpu_setup.always_before(trace, earlier, later)
 
 
