@@ -83,7 +83,7 @@ def recomputes(trace: Trace) -> bool:
 def saved_activations(trained: Trained) -> list[Saved] | None:
     """The tensors of a model that wait, as far as their shapes are known; None where its layers are not."""
     model = trained.model
-    if model.layers is None or "_either" in model.attributes:
+    if (model.layers is None and model.kind != "application") or "_either" in model.attributes:
         return None
     kept: dict[int, Saved] = {}
     for use in layers_in_use(model):

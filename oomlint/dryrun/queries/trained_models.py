@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from oomlint.dryrun.catalog.keras.dims import known
 from oomlint.dryrun.catalog.keras.graph import tensors
 from oomlint.dryrun.catalog.keras.training import frozen_layers, inputs_in, slots_of
+from oomlint.dryrun.catalog.tensorflow.distribution import PER_REPLICA
 from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.queries.pipelines import BATCHING, SPLITTING, stage_name
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
@@ -136,9 +137,22 @@ def _fitted(model: Model, call: Call, compiled: Call) -> Const | None:
     batch = _fed(call)
     if strategy is None or not replicas.replicates(strategy):
         return batch
-    if batch is None or strategy.replicas is None or not isinstance(strategy.replicas.value, int):
+    if strategy.replicas is None:
+        return _share(call)
+    if batch is None or not isinstance(strategy.replicas.value, int):
         return None
     return Const(-(-batch.value // max(1, strategy.replicas.value)), batch.trail, True)
+
+
+def _share(call: Call) -> Const | None:
+    """What each of an unknown number of replicas gets: `64` of a batch of `64 * strategy.num_replicas_in_sync`."""
+    data = call.value("x")
+    size = call.value("batch_size")
+    if isinstance(data, Dataset):
+        made = next((stage for stage in reversed(data.stages) if stage_name(stage) in BATCHING), None)
+        size = None if made is None else made.value("batch_size")
+    share = size.attributes.get(PER_REPLICA) if isinstance(size, Unknown) else None
+    return _count(share) if isinstance(share, Const) else None
 
 
 def _fed(call: Call) -> Const | None:

@@ -127,7 +127,11 @@ def with_replicas(call: Call, run: Run) -> Value:
         if isinstance(folded, Const):
             return Const(folded.value, extend(folded.trail, step) if done else folded.trail, folded.soft)
     tags = tags_of(left) | tags_of(right) | ({done} if done else frozenset())
-    return Unknown(type="float" if name == "truediv" else "int", tags=tags)
+    result = Unknown(type="float" if name == "truediv" else "int", tags=tags)
+    share = next((side for side in (left, right) if isinstance(side, Const)), None)
+    if done == TIMES_REPLICAS and share is not None:
+        result.attributes[PER_REPLICA] = share  # what each replica gets is known
+    return result
 
 
 # --- what runs on every replica -----------------------------------------------------------------------
