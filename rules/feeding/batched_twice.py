@@ -92,7 +92,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if dataset is None or first is None or _meant(trace, first, call):
             continue
         misfit = _misfit(trace, call)
-        if misfit == "fits" or (misfit is None and _mapped(dataset, first)):
+        if misfit == "fits" or (misfit is None and (_mapped(dataset, first) or _by_one(first, call))):
             continue
         size = call.argument("batch_size")
         evidence = [_first(first)]
@@ -250,6 +250,11 @@ def _amounts(first: Call, call: Call) -> str:
     if not isinstance(outer, int) or not isinstance(inner, int):
         return "each element is a batch of batches"
     return f"each element is {outer:,} batches of {inner:,}, {outer * inner:,} examples at once"
+
+
+def _by_one(first: Call, call: Call) -> bool:
+    """Whether one of the two only adds a dimension: as many examples as before."""
+    return 1 in (call.const("batch_size"), first.const("batch_size"))
 
 
 def _default(first: Call) -> int | None:
