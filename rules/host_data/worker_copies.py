@@ -85,7 +85,7 @@ from oomlint.dryrun.catalog.arrays.making import DECODED
 from oomlint.dryrun.catalog.keras.batch_sources import BatchSource
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.sizes import Size
-from oomlint.dryrun.trace import Argument, Call, Trace
+from oomlint.dryrun.trace import Argument, Assign, Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref, tags_of
 from oomlint.dryrun.values.data import leaves, structure_size
@@ -110,6 +110,7 @@ _OLD = {"workers": ("workers", "nb_worker"), "use_multiprocessing": ("use_multip
 _CALLS = tuple(
     f"keras.Model.{name}{kind}" for name in ("fit", "evaluate", "predict") for kind in ("", "_generator")
 )
+_START = ("multiprocessing.set_start_method", "multiprocessing.get_context")
 _QUEUE = 10  # batches, unless the call says otherwise
 _AHEAD = 3  # more than the queue: being made, being handed over, and in use
 _ADVICE = "max_queue_size=3 keeps a GPU fed unless batches take very unevenly long"
@@ -241,7 +242,12 @@ def _waiting(trace: Trace, call: Call, feedings: list[Feeding], settings: Settin
         if severity is not None:
             first = max(parts, key=lambda part: part[1].bytes)[0]
             return _long(first, total, len(parts), severity, settings)
-    return next((found for feeding in queued if (found := _copied(trace, feeding)) is not None), None)
+    found = next(
+        (found for feeding in queued if (found := _spawned(trace, feeding, settings)) is not None), None
+    )
+    return found or next(
+        (found for feeding in queued if (found := _copied(trace, feeding)) is not None), None
+    )
 
 
 def _batches(feeding: Feeding) -> Size | None:
@@ -333,6 +339,41 @@ def _copied(trace: Trace, feeding: Feeding) -> Finding | None:
                 fix=Fix(help, Safety.DISPLAY),
             )
     return None
+
+
+def _spawned(trace: Trace, feeding: Feeding, settings: Settings) -> Finding | None:
+    """Processes that are not forked get a copy of everything that the object holds, arrays too."""
+    workers = _number(feeding.workers, 1)
+    started = [call for call in trace.calls(*_START) if call.const("method") in ("spawn", "forkserver")]
+    if not started or not feeding.forked or workers is None:
+        return None
+    held: dict[str, tuple[Array, Assign]] = {}
+    for assign in trace.assigns():
+        value = deref(assign.value)
+        if assign.target is feeding.value and isinstance(value, Array) and value.size is not None:
+            if value.library == "numpy":
+                held[assign.path] = (value, assign)
+    size: Size | None = None
+    for array, _ in held.values():
+        size = array.size if size is None else size.plus(array.size)
+    size = size.times(Const(workers), "worker processes") if size is not None else None
+    severity = over(size, settings.budget.host) if size is not None else None
+    if size is None or severity is None:
+        return None
+    help = (
+        "open the arrays in __getitem__ (np.load with mmap_mode), use threads, or let the processes be forked"
+    )
+    return RULE.finding(
+        feeding.place,
+        f"each of {workers} spawned processes gets a copy of the arrays: {against(size.bytes, settings.budget)}",
+        severity=severity,
+        evidence=[
+            Evidence("processes are not forked", started[0].place),
+            *(Evidence(f"{path} is {form(array)}", assign.place) for path, (array, assign) in held.items()),
+        ],
+        help=help,
+        fix=Fix(help, Safety.DISPLAY),
+    )
 
 
 def _heavy(value: Value) -> bool:

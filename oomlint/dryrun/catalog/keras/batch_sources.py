@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun import objects
-from oomlint.dryrun.catalog.registry import facet, method
+from oomlint.dryrun.catalog.registry import facet, method, signature
 from oomlint.dryrun.values.base import NONE, Value
 from oomlint.dryrun.values.program import Function, Instance, Method
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
     from oomlint.dryrun.trace import Call
+
+signature("multiprocessing.set_start_method multiprocessing.get_context", "method force")
 
 
 @dataclass(slots=True, eq=False)
