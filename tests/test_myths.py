@@ -43,17 +43,26 @@ MYTHS = {
             ("OOM305", PAGE, r"Datasets, generators, `PyDataset`, JAX and PyTorch backends, TF1 graph mode,"),
         ),
     ),
+    2: Myth(
+        ("batch_size bounds predict()'s memory", "predict only ever holds one batch"),
+        r"batch_size`? (?:bounds|limits) `?predict|predict`? only (?:ever )?holds (?:a|one) batch",
+        (
+            ("OOM308", PAGE, r"`batch_size` bounds what the layers need, not what comes out"),
+            ("OOM308", "bad", r"keeps the outputs of all batches on the device"),
+        ),
+    ),
     3: Myth(
         ("memory growth prevents out-of-memory errors", "set memory growth to fix OOM"),
         r"growth (?:prevents|fixes|avoids|cures|solves)|growth to (?:fix|prevent|avoid) (?:OOM|out.of.memory)",
         (
             ("OOM101", PAGE, r"it prevents no out-of-memory error of the run itself\. A model that does not fit still"),
+            ("OOM607", PAGE, r"Memory growth, `clear_session\(\)` and `del` change nothing here"),
             ("OOM301", PAGE, r"`set_memory_growth` is about the GPU and changes nothing here"),
         ),
     ),
     4: Myth(
         ("clear_session() frees the GPU memory", "del model and gc.collect() release GPU memory"),
-        r"(?:clear_session\(\)|gc\.collect\(\)|`?del`? model\w*)`? (?:then )?(?:frees?|releases?|returns?|gives? back)",
+        r"(?:clear_session\(\)|gc\.collect\(\)|`?del`? model\w*)`? (?:then )?(?:frees?|releases?|returns?|gives? back)(?! nothing)",
         (
             ("OOM101", PAGE, r"what is taken is not given back before the process ends"),
             ("OOM406", "bad", r"clear_session\(\) does not free it"),
@@ -65,6 +74,20 @@ MYTHS = {
         (
             ("OOM406", PAGE, r"`del`, `gc\.collect\(\)` and `clear_session\(\)` do not free it"),
             ("OOM406", PAGE, r"the gradient registry keeps the graph alive"),
+        ),
+    ),
+    6: Myth(
+        ("call clear_session() after each predict() to free memory",),
+        r"clear_session\(\)`? after (?:each|every) `?predict(?:\(\))?`?(?: call)? (?:to|and|frees memory)",
+        (("OOM411", PAGE, r"`clear_session\(\)` after each call frees nothing: `predict` returns NumPy arrays"),),
+    ),
+    7: Myth(
+        ("always replace predict by model(x)",),
+        r"always (?:replace|call|use) (?:`?predict|the model itself|`?model\(x\))",
+        (
+            ("OOM411", "bad", r"call the model itself, `model\(x, training=False\)`, which is for inputs that fit one batch"),
+            ("OOM411", PAGE, r"That is no remedy in general: `model\(x\)` takes everything at once"),
+            ("OOM307", PAGE, r"Calling a model is one forward pass: all rows go to the device together"),
         ),
     ),
     8: Myth(
@@ -122,6 +145,14 @@ MYTHS = {
         r"cache(?:\(\w+\)|d? file)`? is (?:always|rebuilt|updated|renewed)",
         (("OOM302", PAGE, r"A cache file outlives the run: delete it when the data or the code before it changes"),),
     ),
+    15: Myth(
+        ("resize, then convert_image_dtype to normalise",),
+        r"resize,? then `?convert_image_dtype",
+        (
+            ("OOM311", "bad", r"the picture is float already, after resizing, and its values stay 0 to 255"),
+            ("OOM311", PAGE, r"scales integers to the range 0 to 1 and leaves floats as they are"),
+        ),
+    ),
     16: Myth(
         ("x / 255 stays float32", "to_categorical gives small integers"),
         r"/ 255(?:\.0?)?`? (?:stays|is) (?:float32|uint8)|to_categorical`? (?:gives|makes|returns) (?:small )?int",
@@ -131,15 +162,60 @@ MYTHS = {
             ("OOM204", PAGE, r"became float64 without being asked to: .*Keras 3's `to_categorical`"),
         ),
     ),
+    17: Myth(
+        ("few parameters mean little memory",),
+        r"(?<!not mean )\b(?:few|small number of) parameters mean little memory",
+        (
+            ("OOM607", PAGE, r"Few parameters do not mean little memory"),
+            ("OOM604", PAGE, r"Adam and its kin keep two slots for each of the rows"),
+            ("OOM602", PAGE, r"four times under Adam"),
+        ),
+    ),
     18: Myth(
         ("mixed precision halves everything", "mixed_float16 halves the memory"),
         r"(?:mixed precision|mixed_float16`?) halves (?:everything|(?:the |all )?memory)",
-        (("OOM602", PAGE, r"A policy of mixed precision does not help: weights, gradients and slots stay in float32"),),
+        (("OOM602", PAGE, r"A policy of mixed precision does not help: weights, gradients and slots stay in float32"),
+         ("OOM901", PAGE, r"It does not halve everything: weights, their gradients and what the optimizer keeps stay in"),
+         ("OOM901", "bad", r"it halves activations, not weights and what the optimizer keeps")),
     ),
     19: Myth(
         ("nvidia-smi shows what the model needs", "a full nvidia-smi means a leak"),
         r"nvidia-smi`? (?:shows what the model|means a leak)|a full `?nvidia-smi",
         (("OOM101", PAGE, r"Nor is a full GPU in `nvidia-smi` a leak: it shows what is reserved, not what is used"),),
+    ),
+    20: Myth(
+        ("removing @tf.function fixes the leak",),
+        r"(?:remov\w*|drop\w*|without) `?@?tf\.function`? (?:fixes|cures|stops|is the fix)",
+        (
+            ("OOM407", PAGE, r"Taking `@tf\.function` away makes the growth stop, but only hides what caused it"),
+            ("OOM407", "bad", r"pass a tensor"),
+        ),
+    ),
+    21: Myth(
+        ("a fraction of 1.0 uses all memory safely",),
+        r"fraction of 1\.0 (?:is safe|uses all)",
+        (("OOM104", PAGE, r"A fraction of 1\.0 is no safe way to use all of the memory\. The CUDA context,"),),
+    ),
+    22: Myth(
+        ("workers are free", "use_multiprocessing is free"),
+        r"(?:workers|use_multiprocessing)`? (?:are|is) free",
+        (
+            ("OOM209", PAGE, r"Workers are not free, but neither do they multiply the queue"),
+            ("OOM209", "bad_lists_in_processes", r"each of the 8 worker processes ends up with its own copy"),
+        ),
+    ),
+    23: Myth(
+        ("TensorBoard histograms are cheap",),
+        r"histograms (?:are cheap|cost nothing)(?! worth)",
+        (
+            ("OOM414", "bad", r"102,760,448 numbers\) takes 25\.3 GiB of host memory"),
+            ("OOM414", PAGE, r"264 bytes with what goes with it, on the host"),
+        ),
+    ),
+    25: Myth(
+        ("zca_whitening leaks memory",),
+        r"zca(?:_whitening| whitening)?`? leaks",
+        (("OOM208", PAGE, r"ZCA whitening is no leak, .* its matrix has a row and a column for every number"),),
     ),
     26: Myth(
         ("turn on GPU growth when the shuffle buffer fills the RAM",),
@@ -223,4 +299,4 @@ def test_no_rule_tells_the_myth(number: int):
 
 
 def test_every_myth_has_its_place():
-    assert not MYTHS.keys() & UNTOUCHED.keys()
+    assert sorted([*MYTHS, *UNTOUCHED]) == list(range(1, 28))
