@@ -77,6 +77,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.imports import dotted
+from oomlint.dryrun.queries.changing import Changes
 from oomlint.dryrun.queries.hoisting import movable, outermost_here
 from oomlint.dryrun.queries.retracing import runs_eagerly
 from oomlint.dryrun.queries.rounds import guarded, loops_around, rounds_of, site_in
@@ -112,6 +113,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Each place that makes functions, once."""
     seen: set[int] = set()
     eager = runs_eagerly(trace)
+    changes = Changes(trace)
     for made in trace.calls("tf.function", "keras.backend.function"):
         graph = made.name == "tf.function"
         if (graph and eager) or made.context.role("tf.function") is not None:
@@ -119,6 +121,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         loop = _loop(trace, made)
         if loop is None or guarded(made.context, loop, made.node):
             continue
+        if not graph and any(changes.of(one.place.node, made.context) for one in made.arguments):
+            continue  # a function for each layer: another one each time
         site = site_in(made.context, loop)
         place = site or made.place
         if id(place.node) in seen:

@@ -13,7 +13,7 @@ import libcst as cst
 
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.trace import Assign, Body, Call, Context, Loop
-from oomlint.syntax.uses import names_in
+from oomlint.syntax.uses import names_in, uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +26,7 @@ _FRESH = ("random.", "numpy.random.", "time.", "uuid.", "secrets.")
 _NOT_FRESH = ("random.seed", "random.choice", "random.shuffle", "numpy.random.seed", "numpy.random.choice")
 _TWO_VALUES = frozenset(("bool", "isinstance", "callable", "hasattr", "any", "all"))
 GROWING = ("builtins.list.append", "builtins.list.extend", "builtins.list.insert", "builtins.list.add")
+_JOINING = ("concat", "concatenate", "append", "vstack", "hstack", "column_stack", "row_stack")
 FEW = 4  # values that may be told apart without being a leak: TensorFlow starts to warn with the fifth trace
 SMALL_RANGE = 16
 MAX_DEPTH = 12
@@ -74,6 +75,8 @@ class Changes:
             case cst.Attribute(attr=cst.Name(value="iterations")):
                 loop = context.innermost(Loop)  # an optimizer counts its updates
                 return None if loop is None else Change(loop, loop.place, True)
+            case cst.Attribute(attr=cst.Name(value="shape" | "ndim" | "dtype")):
+                return None  # of a batch: the same for each but the last
             case cst.Name() | cst.Attribute() if path := dotted(node):
                 found = self._name(path, context, depth)
                 if found is None and isinstance(node, cst.Attribute) and path not in self._assigns:
@@ -133,11 +136,25 @@ class Changes:
         if path == "next" and loop is not None and known is None:
             return Change(loop, loop.place, True)
         receiver = [node.func.value] if isinstance(node.func, cst.Attribute) else []
-        if path == "len" and arguments and (argument := dotted(arguments[0])):
-            grown = self.grown(argument, context)
-            if grown is not None:
-                return grown
+        if path == "len":
+            argument = dotted(arguments[0]) if arguments else ""
+            return self.grown(argument, context) if argument else None
         return self._any([*arguments, *receiver], context, depth)
+
+    def joined(self, path: str, context: Context) -> Change | None:
+        """Whether an array or tensor gets longer in the rounds of a loop around: `x = tf.concat([x, new], 0)`."""
+        for assign in self._assigns.get(path, ()):
+            value = value_of(assign)
+            known = self.call_at(value) if value is not None else None
+            loop = _shared(assign.context, context, context.innermost(Body) if "." not in path else None)
+            if known is None or loop is None or value is None:
+                continue
+            whole = [use for use in uses(cst.Arg(value), path) if not isinstance(use.parent, cst.Subscript)]
+            if not whole:  # `np.concatenate([frames[1:], new])` stays as long as it was
+                continue
+            if known.name.rpartition(".")[2] in _JOINING and known.name.startswith(("tf.", "numpy.")):
+                return Change(loop, assign.place)
+        return None
 
     def grown(self, path: str, context: Context) -> Change | None:
         """Whether a list gets longer in the rounds of a loop around."""

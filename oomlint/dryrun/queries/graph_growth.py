@@ -144,7 +144,9 @@ def _running_loops(runs: list[Call]) -> dict[int, Call]:
 
 def _is_legacy(trace: Trace) -> bool:
     """Whether the script is TensorFlow 1 through and through: no operation in it runs eagerly."""
-    if trace.calls("tf.disable_eager_execution", "tf.disable_v2_behavior", "tf.placeholder"):
+    if trace.calls(
+        "tf.disable_eager_execution", "tf.disable_v2_behavior", "tf.placeholder", "keras.backend.get_session"
+    ):
         return True
     if trace.calls("tf.enable_eager_execution"):
         return False

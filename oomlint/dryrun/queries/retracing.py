@@ -6,7 +6,7 @@ functions and objects by identity, lists by length, tensors by dtype and shape, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -76,9 +76,8 @@ def retraced(trace: Trace) -> Iterator[Retraced]:
     changes = Changes(trace)
     seen: set[int] = set()
     for call in calls:
-        own = {id(argument) for argument in call.node.args} if isinstance(call.node, cst.Call) else set()
-        for argument in call.arguments:
-            if argument.arg is None or id(argument.arg) not in own or id(argument.place.node) in seen:
+        for argument in _written_here(call):
+            if id(argument.place.node) in seen:
                 continue
             found = _argument(call, argument, changes)
             if found is not None:
@@ -88,6 +87,22 @@ def retraced(trace: Trace) -> Iterator[Retraced]:
         if found is not None and id(found.place.node) not in seen:
             seen.add(id(found.place.node))
             yield found
+
+
+def _written_here(call: Call) -> Iterator[Argument]:
+    """The arguments whose expressions the call shows; those in `strategy.run(step, args=(x, y))`, too."""
+    if not isinstance(call.node, cst.Call):
+        return
+    own = {id(argument) for argument in call.node.args}
+    for argument in call.node.args:
+        if argument.keyword is not None and argument.keyword.value == "args":
+            if isinstance(argument.value, cst.Tuple | cst.List):
+                parts = [element.value for element in argument.value.elements]
+                given = [one for one in call.arguments if one.name is None][-len(parts) :]
+                for part, one in zip(parts, given, strict=False):
+                    yield replace(one, place=call.source.place(part))
+                return
+    yield from (one for one in call.arguments if one.arg is not None and id(one.arg) in own)
 
 
 def _counts(call: Call) -> bool:
@@ -103,6 +118,8 @@ def _counts(call: Call) -> bool:
 
 def _argument(call: Call, argument: Argument, changes: Changes) -> Retraced | None:
     node, value = argument.place.node, deref(argument.value)
+    if isinstance(value, Array) and _drawn(node, value, call.context, changes):
+        value = Unknown(type="float")
     found = (
         _shape(call, argument, value, changes)
         if isinstance(value, Array)
@@ -120,8 +137,22 @@ def _argument(call: Call, argument: Argument, changes: Changes) -> Retraced | No
         what=what,
         change=change,
         traced=None if function.traced is None else function.traced.place,
-        convertible=kind == "number" and _is_plain(value) and _may_be_tensor(function, call, argument, value),
+        convertible=kind == "number"
+        and argument.arg is not None
+        and _is_plain(value)
+        and _may_be_tensor(function, call, argument, value),
     )
+
+
+def _drawn(node: cst.CSTNode, value: Array, context: Context, changes: Changes) -> bool:
+    """`np.random.uniform(0.8, 1.2)`: without a size, a Python number."""
+    path = dotted(node)
+    if path and (bound := changes.bound(path, context)) is not None:
+        node = bound[0]
+    known = changes.call_at(node)
+    if known is None or not known.name.startswith("numpy.random."):
+        return False
+    return value.shape == () and not known.name.endswith((".integers", ".choice", ".permutation"))
 
 
 def _name(call: Call, function: Function) -> str:
@@ -360,7 +391,7 @@ def _shape(call: Call, argument: Argument, value: Array, changes: Changes) -> Fo
     path = dotted(node)
     if path and (bound := changes.bound(path, context)) is not None:
         node, context = bound
-    change: Change | None = None
+    change: Change | None = changes.joined(path, call.context) if path else None
     match node:
         case cst.Subscript(slice=elements):
             # `x[i:i + 32]` moves on and stays as long as it was.

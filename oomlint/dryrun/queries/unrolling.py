@@ -94,7 +94,7 @@ def unrolled_loops(trace: Trace) -> Iterator[Unrolled]:
 
 def _is_op(call: Call) -> bool:
     name = call.name
-    if name.startswith(_NO_OPS):
+    if name.startswith(_NO_OPS) and name not in UPDATES:
         return False
     return name.startswith(("tf.", "keras.", "operator.", "array."))
 

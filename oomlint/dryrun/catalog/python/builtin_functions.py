@@ -282,7 +282,8 @@ def reduce(call: Call, run: Run) -> Value:
     if not items or len(constants) != len(items):
         kinds = {item.type if isinstance(item, Unknown) else type(item.value).__name__ for item in map(deref, items)
                  if isinstance(item, Unknown | Const)}  # fmt: skip
-        return Unknown(type="int" if kinds == {"int"} else None, tags=tags_of_all(*items))
+        kind = "int" if kinds == {"int"} else "float" if kinds <= {"int", "float"} else None
+        return Unknown(type=kind, tags=tags_of_all(*items))
     try:
         if name == "sum":
             return computed(sum(item.value for item in constants), *constants)
