@@ -62,7 +62,7 @@ MYTHS = {
     ),
     4: Myth(
         ("clear_session() frees the GPU memory", "del model and gc.collect() release GPU memory"),
-        r"(?:clear_session\(\)|gc\.collect\(\)|`?del`? model\w*)`? (?:then )?(?:frees?|releases?|returns?|gives? back)(?! nothing)",
+        r"(?:clear_session\(\)|gc\.collect\(\)|`?del`? model\w*)`? (?:then )?(?:frees?|releases?|returns?|gives? back)\b(?! nothing)",
         (
             ("OOM101", PAGE, r"what is taken is not given back before the process ends"),
             ("OOM406", "bad", r"clear_session\(\) does not free it"),
