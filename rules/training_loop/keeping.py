@@ -88,6 +88,8 @@ def _assigned(call: Call) -> cst.BaseExpression | None:
 def is_computed(trace: Trace, value: Value, depth: int) -> bool:
     """Whether a value is an eager tensor that a model, loss, metric or gradient gave, directly or by arithmetic."""
     value = deref(value)
+    if isinstance(value, Gradients) and "numpy" in value.tags:
+        return False
     if isinstance(value, Gradients) or (
         isinstance(value, Array) and value.library == "variable" and depth > 0
     ):

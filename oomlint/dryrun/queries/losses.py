@@ -49,6 +49,7 @@ ADD = frozenset(
         "tf.add",
         "tf.math.add",
         "tf.subtract",
+        "numpy.add",
         "keras.ops.add",
         "keras.ops.subtract",
     ]

@@ -89,6 +89,14 @@ def one_gradient(value: Value, index: Value, call: Call, run: Run) -> Value:
     return value
 
 
+@method(Gradients, "numpy", "astype", "copy")
+def on_the_host(call: Call, run: Run) -> Value:
+    """`g.numpy()`: the same numbers, as an array on the host (tag `numpy`)."""
+    grads = call.receiver
+    assert isinstance(grads, Gradients)
+    return replace(grads, tags=grads.tags | {"numpy"})
+
+
 @operator(Gradients)
 def operate(call: Call, run: Run) -> Value:
     """Arithmetic on gradients."""
