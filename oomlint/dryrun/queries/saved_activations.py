@@ -195,7 +195,8 @@ def _of_application(model: Model, around: Use | None, trained: Trained) -> Saved
     name = model.attributes.get("_name")
     if shape is None or len(shape) != 4 or not isinstance(name, Const) or model.made_by is None:
         return None
-    elements = saved_by_application(str(name.value), shape)
+    other = model.made_by.argument("alpha") or model.made_by.argument("minimalistic")
+    elements = saved_by_application(str(name.value), shape) if other is None else None
     if elements is None:
         return None
     factors = [
