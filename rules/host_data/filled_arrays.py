@@ -11,7 +11,7 @@ from oomlint.rules.host_data.feeds import feeds
 from oomlint.dryrun.catalog.arrays.making import blanks_of
 from oomlint.dryrun.trace import Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Sequence, Slice, Value, deref
+from oomlint.dryrun.values.base import Sequence, Slice, Value, deref, tags_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ def filled_by_files(trace: Trace) -> Iterator[Filling]:
         keys = key.items if isinstance(key, Sequence) and key.kind == "tuple" and key.items else [key]
         loop = call.context.innermost(Loop)
         if isinstance(deref(keys[0]), Slice) or loop is None or loop in made.context.loops():
+            continue
+        if loop.iterable is not None and "few" in tags_of(deref(loop.iterable)):
             continue
         if set(made.context.loops()) & set(fed[made.index].context.loops()):
             continue  # one part of the data at a time
