@@ -36,6 +36,8 @@ BROAD = frozenset(
     }
 )
 
+ALL = frozenset({"builtins.Exception", "builtins.BaseException"})
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -56,6 +58,11 @@ class Attempt:
     def broad(self) -> bool:
         """Whether the handler catches more than running out of memory."""
         return self.facts.bare or any(_name(kind) not in OUT_OF_MEMORY for kind in self.facts.types)
+
+    @property
+    def catches_all(self) -> bool:
+        """Whether nothing gets past the handler, not even the ValueError for a batch size of 0."""
+        return self.facts.bare or any(_name(kind) in ALL for kind in self.facts.types)
 
 
 def _name(kind: object) -> str:
@@ -197,7 +204,7 @@ def endless(item: Attempt, loop: Loop, reads: list[str]) -> bool:
     exits = [*statements(item.handler.body), *(small for part in outside for small in statements(part))]
     if any(isinstance(small, cst.Raise | cst.Return | cst.Break) for small in exits):
         return False
-    if not reads or item.broad:
+    if not reads or item.catches_all:
         return not any(uses(part, name) for name in reads for part in outside)
     return all(_clamped(item.handler.body, name) for name in reads)
 

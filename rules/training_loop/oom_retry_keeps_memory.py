@@ -100,7 +100,9 @@ RULE = Rule(
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Each handler once, by the gravest of what it does."""
-    tried = {id(item.facts.place.node): item for item in attempts.attempts(trace)}
+    tried: dict[int, attempts.Attempt] = {}
+    for item in attempts.attempts(trace):
+        tried.setdefault(id(item.facts.place.node), item)
     again: dict[int, Call] = {}
     for call in trace.calls(*attempts.TRAINS):
         for frame in call.context.all(Handler):
