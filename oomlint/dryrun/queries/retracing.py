@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun.catalog.arrays.making import NumpyFloat, NumpyInt
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.changing import Change, Changes
+from oomlint.dryrun.queries.python_values import (
+    computed_by_library,
+    drawn,
+    is_number,
+    may_be_tensor,
+    python_type,
+)
 from oomlint.dryrun.queries.rounds import guarded
 from oomlint.dryrun.trace import Body, Context, Loop
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function, Instance, Method, Partial
 from oomlint.syntax.children import code_children
-from oomlint.syntax.uses import Use, uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +33,6 @@ if TYPE_CHECKING:
     from oomlint.dryrun.trace import Argument, Call, Trace
     from oomlint.syntax.place import Place
 
-NUMBERS = ("int", "float")
 _FILLED = (
     "zeros",
     "ones",
@@ -118,7 +122,7 @@ def _counts(call: Call) -> bool:
 
 def _argument(call: Call, argument: Argument, changes: Changes) -> Retraced | None:
     node, value = argument.place.node, deref(argument.value)
-    if isinstance(value, Array) and _drawn(node, value, call.context, changes):
+    if isinstance(value, Array) and drawn(node, value, call.context, changes):
         value = Unknown(type="float")
     found = (
         _shape(call, argument, value, changes)
@@ -139,20 +143,9 @@ def _argument(call: Call, argument: Argument, changes: Changes) -> Retraced | No
         traced=None if function.traced is None else function.traced.place,
         convertible=kind == "number"
         and argument.arg is not None
-        and _is_plain(value)
-        and _may_be_tensor(function, call, argument, value),
+        and is_number(value)
+        and may_be_tensor(function, call, argument, value),
     )
-
-
-def _drawn(node: cst.CSTNode, value: Array, context: Context, changes: Changes) -> bool:
-    """`np.random.uniform(0.8, 1.2)`: without a size, a Python number."""
-    path = dotted(node)
-    if path and (bound := changes.bound(path, context)) is not None:
-        node = bound[0]
-    known = changes.call_at(node)
-    if known is None or not known.name.startswith("numpy.random."):
-        return False
-    return value.shape == () and not known.name.endswith((".integers", ".choice", ".permutation"))
 
 
 def _name(call: Call, function: Function) -> str:
@@ -209,69 +202,8 @@ def _python(node: cst.CSTNode, value: Value, context: Context, changes: Changes)
     return ("string" if kind == "str" else "number"), what, change
 
 
-def python_type(value: Value) -> str | None:
-    """int, float or str, if the value is certainly one of Python's own."""
-    value = deref(value)
-    if isinstance(value, Const):
-        if isinstance(value.value, bool | NumpyInt | NumpyFloat):
-            return None
-        return type(value.value).__name__ if isinstance(value.value, int | float | str) else None
-    return value.type if isinstance(value, Unknown) and value.type in (*NUMBERS, "str") else None
-
-
-def _is_plain(value: Value) -> bool:
-    return python_type(value) in NUMBERS
-
-
 def _few(change: Change) -> bool:
     return change.values is not None and change.values <= 4
-
-
-_PYTHON_CALLS = frozenset(("float", "int", "len", "str", "round", "repr", "format"))
-
-
-LIBRARIES = ("tf.", "numpy.", "keras.", "array.")
-
-
-def computed_by_library(
-    node: cst.CSTNode,
-    context: Context,
-    changes: Changes,
-    libraries: tuple[str, ...] = LIBRARIES,
-    depth: int = 0,
-) -> bool:
-    """Whether an expression is computed by a library's call, whose numbers are tensors or NumPy's own."""
-    if depth > 8:
-        return False
-
-    def inside(part: cst.CSTNode, where: Context = context) -> bool:
-        return computed_by_library(part, where, changes, libraries, depth + 1)
-
-    match node:
-        case cst.Name() | cst.Attribute() if path := dotted(node):
-            bound = changes.bound(path, context)
-            return bound is not None and inside(*bound)
-        case cst.BinaryOperation(left=left, right=right):
-            return inside(left) or inside(right)
-        case cst.UnaryOperation(expression=inner):
-            return inside(inner)
-        case cst.Subscript(value=inner):
-            return inside(inner)
-        case cst.IfExp(body=one, orelse=other):
-            return inside(one) or inside(other)
-        case cst.Call(func=func, args=arguments):
-            path = dotted(func)
-            if path in _PYTHON_CALLS:
-                return False
-            known = changes.call_at(node)
-            name = known.name if known is not None else ""
-            if name.startswith(("numpy.random.", "array.item")):
-                return False
-            if name.startswith(libraries):
-                return True
-            if path in ("min", "max", "abs", "sum"):
-                return any(inside(argument.value) for argument in arguments)
-    return False
 
 
 def _structure(node: cst.CSTNode, value: Value, context: Context, changes: Changes) -> Found | None:
@@ -416,42 +348,3 @@ def _shape(call: Call, argument: Argument, value: Array, changes: Changes) -> Fo
 
 def _is_zero(node: cst.CSTNode | None) -> bool:
     return isinstance(node, cst.Integer) and node.value == "0"
-
-
-# --- whether a tensor would do ------------------------------------------------------------------------
-
-
-def _may_be_tensor(function: Function, call: Call, argument: Argument, value: Value) -> bool:
-    """Whether the function goes on working if this parameter is a tensor."""
-    if not isinstance(function.node, cst.FunctionDef):
-        return False
-    parameters = [*function.node.params.posonly_params, *function.node.params.params]
-    keyword = argument.arg.keyword if argument.arg is not None else None
-    if keyword is not None:
-        name = keyword.value
-    else:
-        at = next((index for index, one in enumerate(call.arguments) if one is argument), -1)
-        if not 0 <= at < len(parameters):
-            return False
-        name = parameters[at].name.value
-    kind = python_type(value)
-    return all(_bears_tensor(use, kind) for use in uses(function.node.body, name))
-
-
-_TAKES = ("cast", "constant", "convert_to_tensor", "print", "assign", "assign_add", "pow", "float")
-
-
-def _bears_tensor(use: Use, kind: str | None) -> bool:
-    """Whether one use of a number works with a tensor of type int32 or float32."""
-    parent = use.parent
-    if isinstance(parent, cst.Arg):
-        outer = use.around[1]
-        if isinstance(outer, cst.Call):
-            return dotted(outer.func).rpartition(".")[2] in _TAKES
-        return False
-    if isinstance(parent, cst.Comparison | cst.ComparisonTarget):
-        return True
-    if isinstance(parent, cst.BinaryOperation):
-        other = parent.right if parent.left is use.node else parent.left
-        return kind == "float" or isinstance(other, cst.Integer)
-    return False

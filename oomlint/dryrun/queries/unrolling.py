@@ -9,7 +9,8 @@ import libcst as cst
 
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.changing import Changes
-from oomlint.dryrun.queries.retracing import computed_by_library, runs_eagerly
+from oomlint.dryrun.queries.python_values import computed_by_library
+from oomlint.dryrun.queries.retracing import runs_eagerly
 from oomlint.dryrun.trace import Body, Call, Context, Loop, Role
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref
