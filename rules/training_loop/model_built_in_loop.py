@@ -12,7 +12,8 @@ the text are a note.
 On TensorFlow every build, compile and `fit` leaves its weights, the optimizer's state and the traced graph behind for
 the life of the process: about 50 MB per pass for four million parameters under Adam, whatever is deleted. `del`,
 `gc.collect()` and `clear_session()` do not free it: the gradient registry keeps the graph alive. What is built and only
-used for prediction or evaluation is freed, and so is a model that runs eagerly.
+used for prediction or evaluation is freed, and so is a model that runs eagerly. What is freed goes back to
+TensorFlow's own pool; only the end of the process gives the GPU's memory back to the system.
 
 ## Example
 
