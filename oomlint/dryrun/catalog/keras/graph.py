@@ -92,6 +92,7 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
     }
     seen: set[int] = set()
     known: set[int] = set()
+    decided: Decided = {}
     stack: list[tuple[Value, bool]] = [(item, False) for item in reversed(tensors(outputs))]
     while stack:
         value, done = stack.pop()
@@ -118,7 +119,7 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
                 continue
             seen.add(id(value))
             if value.either:
-                way = likely_way(value)
+                way = likely_way(value, decided)
                 graph.sure = graph.sure and way is not None
                 stack.extend((way, False) for way in reversed(value.either if way is None else (way,)))
                 continue
@@ -131,21 +132,30 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
 
 
 NEAR = 64  # applications that are looked at around a branch
+MAX_BRANCHES = 16  # inside one another
+Decided = dict[int, "tuple[Value, Value | None]"]  # nodes of branches, and the way taken
 
 
-def likely_way(node: Node, depth: int = 0) -> Value | None:
+def likely_way(node: Node, decided: Decided, depth: int = 0) -> Value | None:
     """Of the ways that met here, the one with more layers; None unless all of them have as many parameters.
 
-    `if rate: x = Dropout(rate)(x)` leaves the parameters certain whatever the rate is.
+    `if rate: x = Dropout(rate)(x)` leaves the parameters certain whatever the rate is. Each branch is looked at once.
     """
+    known = decided.get(id(node))
+    if known is not None or depth > MAX_BRANCHES:
+        return known[1] if known is not None else None
+    decided[id(node)] = (node, None)
     ways = node.either
-    found = [
-        _apart(way, {known for other in ways if other is not way for known in _near(other)}, depth)
-        for way in ways
-    ]
-    if depth > 8 or any(item is None for item in found) or len({item[1] for item in found if item}) != 1:
+    near = [_near(way) for way in ways]
+    found = []
+    for position, way in enumerate(ways):
+        others = set().union(*(near[at] for at in range(len(ways)) if at != position))
+        found.append(_apart(way, others, decided, depth))
+    if any(item is None for item in found) or len({item[1] for item in found if item}) != 1:
         return None
-    return max(zip(ways, found), key=lambda pair: pair[1][0] if pair[1] else 0)[0]
+    chosen = max(zip(ways, found), key=lambda pair: pair[1][0] if pair[1] else 0)[0]
+    decided[id(node)] = (node, chosen)
+    return chosen
 
 
 def _behind(value: Value) -> list[Value]:
@@ -156,31 +166,34 @@ def _behind(value: Value) -> list[Value]:
         case Node():
             return list(value.either or value.inputs)
         case Sequence():
-            return tensors(value)
+            return list(value.items[:NEAR]) if value.items is not None else [Unknown()]
     return []
 
 
 def _near(way: Value) -> set[int]:
     """The applications behind a tensor, the nearest ones."""
+    nodes: set[int] = set()
     seen: set[int] = set()
     queue = [way]
-    while queue and len(seen) < NEAR:
-        current = queue.pop(0)
+    for current in queue:  # grows while it is gone through
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
         if isinstance(current, Node):
-            if id(current) in seen:
-                continue
-            seen.add(id(current))
-        queue.extend(_behind(current))
-    return seen
+            nodes.add(id(current))
+        if len(seen) > 4 * NEAR:
+            break
+        queue.extend(deref(item) for item in _behind(current))
+    return nodes
 
 
-def _apart(way: Value, others: set[int], depth: int) -> tuple[int, int] | None:
+def _apart(way: Value, others: set[int], decided: Decided, depth: int) -> tuple[int, int] | None:
     """How many layers, with how many parameters, lie on this way and on no other; None if that is not known."""
     layers: dict[int, Value] = {}
     seen: set[int] = set()
     stack = [way]
     while stack:
-        current = stack.pop()
+        current = deref(stack.pop())
         if id(current) in others or id(current) in seen:
             continue
         seen.add(id(current))
@@ -188,7 +201,7 @@ def _apart(way: Value, others: set[int], depth: int) -> tuple[int, int] | None:
         if unsure or len(seen) > 4 * NEAR:
             return None
         if isinstance(current, Node) and current.either:
-            chosen = likely_way(current, depth + 1) if depth < 8 else None
+            chosen = likely_way(current, decided, depth + 1)
             if chosen is None:
                 return None
             stack.append(chosen)
