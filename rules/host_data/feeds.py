@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from oomlint.rules.host_data.amounts import in_generator
 
 from oomlint.dryrun.catalog.arrays.loading import Unpickled
-from oomlint.dryrun.catalog.arrays.making import DECODED, LOADED, loads_of
+from oomlint.dryrun.catalog.arrays.making import DECODED, LAZY, LOADED, loads_of
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Mapping, Sequence, Value, deref, tags_of
@@ -68,13 +68,20 @@ def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
 
 
 def _reading(trace: Trace) -> set[int]:
-    """Functions in which something is read from a file or decoded."""
+    """Functions in which something is read from a file, cut out of a mapped or stored array, or decoded."""
     return {
         id(body.function.node)
         for call in trace.all_calls()
-        if tags_of(deref(call.result)) >= DECODED or f"{LOADED}{call.index}" in tags_of(deref(call.result))
+        if tags_of(deref(call.result)) >= DECODED
+        or f"{LOADED}{call.index}" in tags_of(deref(call.result))
+        or _cut_from_disk(call)
         for body in call.context.all(Body)
     }
+
+
+def _cut_from_disk(call: Call) -> bool:
+    held = deref(call.receiver) if call.name == "operator.getitem" and call.receiver is not None else None
+    return isinstance(held, Array) and held.library in LAZY
 
 
 def arrays(value: Value | None) -> Iterator[Array | Unpickled]:

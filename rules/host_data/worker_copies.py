@@ -85,11 +85,11 @@ from oomlint.dryrun.catalog.arrays.making import DECODED
 from oomlint.dryrun.catalog.keras.batch_sources import BatchSource
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.sizes import Size
-from oomlint.dryrun.trace import Argument, Assign, Call, Trace
+from oomlint.dryrun.trace import Argument, Assign, Branch, Call, Trace, Try
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref, tags_of
 from oomlint.dryrun.values.data import leaves, structure_size
-from oomlint.dryrun.values.program import Instance
+from oomlint.dryrun.values.program import Instance, Library
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
@@ -111,6 +111,7 @@ _CALLS = tuple(
     f"keras.Model.{name}{kind}" for name in ("fit", "evaluate", "predict") for kind in ("", "_generator")
 )
 _START = ("multiprocessing.set_start_method", "multiprocessing.get_context")
+_CAUGHT = frozenset({"builtins.TypeError", "builtins.Exception", "builtins.BaseException"})
 _QUEUE = 10  # batches, unless the call says otherwise
 _AHEAD = 3  # more than the queue: being made, being handed over, and in use
 _ADVICE = "max_queue_size=3 keeps a GPU fed unless batches take very unevenly long"
@@ -162,8 +163,22 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 def _finding(trace: Trace, call: Call, keras3: bool, settings: Settings) -> Finding | None:
     gone = [argument for argument in call.arguments if argument.name in _ARGUMENTS]
     if keras3 and gone:
-        return _gone(call, gone)
+        return None if _guarded(call) else _gone(call, gone)
     return _waiting(trace, call, [_feeding(trace, call, value, keras3) for value in _sources(call)], settings)
+
+
+def _guarded(call: Call) -> bool:
+    """Whether the script knows: it asks for Keras' version, or catches the error."""
+    for frame in call.context.frames():
+        if isinstance(frame, Try):
+            kinds = [deref(kind) for handler in frame.handlers for kind in handler.types]
+            names = {kind.name for kind in kinds if isinstance(kind, Library)}
+            if names & _CAUGHT or any(handler.bare for handler in frame.handlers):
+                return True
+        elif isinstance(frame, Branch) and frame.test_node is not None:
+            if "version" in call.source.code(frame.test_node).lower():
+                return True
+    return False
 
 
 def _gone(call: Call, given: list[Argument]) -> Finding:
