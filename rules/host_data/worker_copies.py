@@ -80,14 +80,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oomlint.rules.host_data.amounts import against, form, in_test
+from oomlint.rules.host_data.process_copies import copied
 
-from oomlint.dryrun.catalog.arrays.making import DECODED
 from oomlint.dryrun.catalog.keras.batch_sources import BatchSource
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.sizes import Size
-from oomlint.dryrun.trace import Argument, Assign, Branch, Call, Trace, Try
+from oomlint.dryrun.trace import Argument, Branch, Call, Trace, Try
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.base import Const, Sequence, Value, deref
 from oomlint.dryrun.values.data import leaves, structure_size
 from oomlint.dryrun.values.program import Instance, Library
 from oomlint.findings.evidence import over
@@ -110,7 +110,6 @@ _OLD = {"workers": ("workers", "nb_worker"), "use_multiprocessing": ("use_multip
 _CALLS = tuple(
     f"keras.Model.{name}{kind}" for name in ("fit", "evaluate", "predict") for kind in ("", "_generator")
 )
-_START = ("multiprocessing.set_start_method", "multiprocessing.get_context")
 _CAUGHT = frozenset({"builtins.TypeError", "builtins.Exception", "builtins.BaseException"})
 _QUEUE = 10  # batches, unless the call says otherwise
 _AHEAD = 3  # more than the queue: being made, being handed over, and in use
@@ -257,11 +256,8 @@ def _waiting(trace: Trace, call: Call, feedings: list[Feeding], settings: Settin
         if severity is not None:
             first = max(parts, key=lambda part: part[1].bytes)[0]
             return _long(first, total, len(parts), severity, settings)
-    found = next(
-        (found for feeding in queued if (found := _spawned(trace, feeding, settings)) is not None), None
-    )
-    return found or next(
-        (found for feeding in queued if (found := _copied(trace, feeding)) is not None), None
+    return next(
+        (found for feeding in queued if (found := _copied(trace, feeding, settings)) is not None), None
     )
 
 
@@ -332,73 +328,17 @@ def _parts(feeding: Feeding) -> Iterator[Evidence]:
             yield Evidence(f"in a batch: {form(leaf)}, {leaf.size.bytes:,} B", leaf.origin.place)
 
 
-def _copied(trace: Trace, feeding: Feeding) -> Finding | None:
-    """Processes write to the pages of Python objects as they count references to them."""
+def _copied(trace: Trace, feeding: Feeding, settings: Settings) -> Finding | None:
+    """What the worker processes copy of what the object holds."""
     workers = _number(feeding.workers, 1)
-    if not feeding.forked or workers is None or workers < 2:
+    copies = copied(trace, feeding.value, workers, settings) if feeding.forked and workers else None
+    if copies is None:
         return None
-    for assign in trace.assigns():
-        if assign.target is not feeding.value or not assign.path.startswith("self."):
-            continue
-        value = deref(assign.value)
-        if _heavy(value):
-            help = "keep one NumPy array instead (ragged rows: values and offsets), or use threads"
-            return RULE.finding(
-                feeding.place,
-                f"each of the {workers} worker processes ends up with its own copy of {assign.path}",
-                severity=Severity.NOTE,
-                evidence=[
-                    Evidence("Python objects, which forked processes do not share for long", assign.place)
-                ],
-                help=help,
-                fix=Fix(help, Safety.DISPLAY),
-            )
-    return None
-
-
-def _spawned(trace: Trace, feeding: Feeding, settings: Settings) -> Finding | None:
-    """Processes that are not forked get a copy of everything that the object holds, arrays too."""
-    workers = _number(feeding.workers, 1)
-    started = [call for call in trace.calls(*_START) if call.const("method") in ("spawn", "forkserver")]
-    if not started or not feeding.forked or workers is None:
-        return None
-    held: dict[str, tuple[Array, Assign]] = {}
-    for assign in trace.assigns():
-        value = deref(assign.value)
-        if assign.target is feeding.value and isinstance(value, Array) and value.size is not None:
-            if value.library == "numpy":
-                held[assign.path] = (value, assign)
-    size: Size | None = None
-    for array, _ in held.values():
-        size = array.size if size is None else size.plus(array.size)
-    size = size.times(Const(workers), "worker processes") if size is not None else None
-    severity = over(size, settings.budget.host) if size is not None else None
-    if size is None or severity is None:
-        return None
-    help = (
-        "open the arrays in __getitem__ (np.load with mmap_mode), use threads, or let the processes be forked"
-    )
     return RULE.finding(
         feeding.place,
-        f"each of {workers} spawned processes gets a copy of the arrays: {against(size.bytes, settings.budget)}",
-        severity=severity,
-        evidence=[
-            Evidence("processes are not forked", started[0].place),
-            *(Evidence(f"{path} is {form(array)}", assign.place) for path, (array, assign) in held.items()),
-        ],
-        help=help,
-        fix=Fix(help, Safety.DISPLAY),
+        copies.message,
+        severity=copies.severity,
+        evidence=copies.evidence,
+        help=copies.help,
+        fix=Fix(copies.help, Safety.DISPLAY),
     )
-
-
-def _heavy(value: Value) -> bool:
-    """A list or dictionary of unknown length that holds lists, arrays or dictionaries."""
-    match value:
-        case Sequence(kind="list", items=None, count=None):
-            element = deref(value.any)
-            return isinstance(element, Sequence | Mapping) or (
-                isinstance(element, Array) and tags_of(element) >= DECODED
-            )
-        case Mapping(complete=False, other=other) if other is not None:
-            return isinstance(deref(other), Sequence | Mapping | Array)
-    return False
