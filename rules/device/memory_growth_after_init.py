@@ -16,7 +16,8 @@ being initialized". Asking again for what is set already does not.
 
 Two ways lose the setting without a word, and are warnings: a `try` around it that catches the error and goes
 on, and calls such as `tf.test.is_gpu_available()` or a TF1 session, which make the GPU's allocator, once for the
-process. The environment variables are read when the devices are made and ignored from then on.
+process. `TF_FORCE_GPU_ALLOW_GROWTH` and `TF_GPU_ALLOCATOR` are read when the devices are made and ignored from then
+on, `CUDA_VISIBLE_DEVICES` already when the GPUs are listed.
 
 ## Example
 
@@ -95,6 +96,8 @@ WORDS = {
     gpu_setup.LIMIT: "Virtual devices cannot be modified after being initialized",
     gpu_setup.VISIBLE: "Visible devices cannot be modified after being initialized",
 }
+# A script that starts others may set variables for them.
+CHILDREN = ("subprocess", "multiprocessing", "concurrent", "joblib", "ray")
 HELP = "do it first: after the imports, before anything makes a tensor, variable, dataset or optimizer"
 
 
@@ -130,25 +133,30 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             help=HELP,
             fix=_fix(trace, call, cause),
         )
-    yield from _variables(trace, makers)
+    yield from _variables(trace, [*makers, *losers])
 
 
 def _variables(trace: Trace, makers: list[Call]) -> Iterator[Finding]:
     """Environment variables that are set when nobody reads them any more."""
-    children = any(name.partition(".")[0] in ("subprocess", "multiprocessing") for name, _ in trace.imports)
-    for name in ("TF_FORCE_GPU_ALLOW_GROWTH", "CUDA_VISIBLE_DEVICES"):
+    children = any(name.partition(".")[0] in CHILDREN for name, _ in trace.imports)
+    listed = [
+        call for call in trace.calls("tf.config.list_physical_devices") if call.const("device_type") != "CPU"
+    ]
+    for name in ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "CUDA_VISIBLE_DEVICES"):
         writes = list(environment(trace, name))
         for call, value in writes[:1]:
-            cause = _before(trace, makers, call)
+            # Finding the GPUs starts CUDA, which reads its variable then; TensorFlow reads its own later.
+            cause = _before(trace, [*makers, *listed] if name.startswith("CUDA") else makers, call)
             if cause is None or call.source is not trace.source or children:
                 continue
-            if name.startswith("TF_") and isinstance(value, Const) and value.value != "true":
+            if name == "TF_FORCE_GPU_ALLOW_GROWTH" and isinstance(value, Const) and value.value != "true":
                 continue
+            made = "has found the GPUs" if cause in listed else "has made the devices"
             yield RULE.finding(
                 call.place,
-                f"{name} is set too late and is ignored: {cause.name} has made the devices",
+                f"{name} is set too late and is ignored: {cause.name} {made}",
                 severity=Severity.WARNING,
-                evidence=[Evidence(f"{cause.name} makes the devices, which reads the variable", cause.place)],
+                evidence=[Evidence(f"{cause.name} {made}, which reads the variable", cause.place)],
                 help=HELP,
                 fix=_fix(trace, call, cause),
             )

@@ -19,6 +19,9 @@ LOSES_SILENTLY = (
     "tf.python.client.device_lib.list_local_devices",
     "tf.Session",
     "tf.InteractiveSession",
+    "tf.train.MonitoredSession",
+    "tf.train.MonitoredTrainingSession",
+    "keras.backend.get_session",
 )
 
 # What needs a tensor for its result.
