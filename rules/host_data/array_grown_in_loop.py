@@ -87,8 +87,13 @@ FEW_ROUNDS = 16
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per call that makes its own operand larger."""
     trained: set[int] = set()
-    for _, array, _ in feeds(trace):
-        trained |= grown_by(array)
+    calls = {call.index: call for call in trace.calls(*_GROWING)}
+    for feed, array, _ in feeds(trace):
+        around = set(feed.context.loops())
+        for index in grown_by(array):
+            # Grown anew in each round of a loop that also trains: a batch.
+            if index in calls and not around & set(calls[index].context.loops()[1:]):
+                trained.add(index)
     seen: set[int] = set()
     for call in trace.calls(*_GROWING):
         loop = call.context.innermost(Loop)
