@@ -148,7 +148,10 @@ def _for_nothing(call: Call, made: Call, pictures: Array | None, settings: Setti
         argument
         for argument in (call.argument("augment"), call.argument("seed"))
         if argument is not None
-        and not (isinstance(deref(argument.value), Const) and argument.const() in (None, False))
+        and not (
+            isinstance(deref(argument.value), Const)
+            and (argument.const() is None or argument.const() is False)
+        )
     ]
     help = "drop the call"
     fix = Fix(help, Safety.SAFE, (RemoveStatement(call.statement),)) if call.statement is not None else None
