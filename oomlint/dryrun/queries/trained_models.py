@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from oomlint.dryrun.catalog.keras.batch_sources import BatchSource
 from oomlint.dryrun.catalog.keras.dims import known
 from oomlint.dryrun.catalog.keras.graph import tensors
 from oomlint.dryrun.catalog.keras.training import frozen_layers, inputs_in, slots_of
@@ -17,6 +18,7 @@ from oomlint.dryrun.trace import Within
 from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import Const, Sequence, Step, Unknown, deref, extend
 from oomlint.dryrun.values.data import Dataset
+from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Layer, Model, Optimizer, Tape
 
 if TYPE_CHECKING:
@@ -49,7 +51,10 @@ class Trained:
 def trained_models(trace: Trace) -> list[Trained]:
     """Every model that is compiled for training, or whose gradients are taken, once for each way it is trained."""
     if trace not in _FOUND:
-        found = [*_compiled(trace), *_taped(trace)]
+        compiled = list(_compiled(trace))
+        # A `train_step` of the model's own is no second training.
+        own = {id(trained.model) for trained in compiled if trained.batch is not None}
+        found = [*compiled, *(trained for trained in _taped(trace) if id(trained.model) not in own)]
         _FOUND[trace] = [trained for trained in found if not _elsewhere(trained)]
     return _FOUND[trace]
 
@@ -157,16 +162,15 @@ def _share(call: Call) -> Const | None:
 
 def _fed(call: Call) -> Const | None:
     data = next((call.value(name) for name in ("x", "generator", "data") if call.argument(name)), None)
-    generated = isinstance(data, Sequence) and data.kind == "generator"
-    if isinstance(data, Sequence) and generated:
-        element = deref(data.any)  # what a generator yields is a batch
-        data = element.items[0] if isinstance(element, Sequence) and element.items else element
+    yielded = _yielded(data)
+    if yielded is not None:
+        data = yielded.items[0] if isinstance(yielded, Sequence) and yielded.items else yielded
     inputs = None if data is None else inputs_in(data)
     first = next((item for item in tensors(inputs) if isinstance(item, Array)), None)
     rows = first.shape[0] if first is not None and first.shape else None
     if isinstance(data, Dataset):
         return None if data.distributed else _of_stage(_count(rows), data)
-    if generated or call.name.endswith("train_on_batch"):
+    if yielded is not None or call.name.endswith("train_on_batch"):
         return _count(rows)
     given = call.argument("batch_size")
     arrays = (
@@ -183,6 +187,15 @@ def _fed(call: Call) -> Const | None:
         value = Const(value.value, (Step("batch_size", given.place),), value.soft)
     size, most = _count(value), known(rows)
     return Const(most, value.trail) if size is not None and most is not None and most < size.value else size
+
+
+def _yielded(data: Value | None) -> Value | None:
+    """The batch that a generator yields, or the program's own `__getitem__` returns."""
+    if isinstance(data, Sequence) and data.kind == "generator":
+        return deref(data.any)
+    if isinstance(data, Instance) and isinstance(data.facet, BatchSource) and data.facet.item is not None:
+        return deref(data.facet.item.result) if data.facet.item.result is not None else None
+    return None
 
 
 def _of_stage(batch: Const | None, data: Dataset) -> Const | None:

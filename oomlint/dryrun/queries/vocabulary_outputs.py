@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.catalog.keras.apply import config_of, short
 from oomlint.dryrun.catalog.keras.dims import UNSURE, known
 from oomlint.dryrun.catalog.keras.graph import Node, tensors
+from oomlint.dryrun.catalog.keras.settling import SETTLED
 from oomlint.dryrun.queries.tensor_sizes import Factor, batch_factor, count, factor, itemsize_of
 from oomlint.dryrun.queries.trained_models import clearly_trained
 from oomlint.dryrun.values.arrays import Array
@@ -59,7 +60,7 @@ def vocabulary_outputs(trace: Trace) -> Iterator[Output]:
     """The widest use of every output that is large by its words."""
     largest: dict[int, Output] = {}
     for trained in clearly_trained(trace):
-        for tensor in tensors(trained.model.outputs):
+        for tensor in tensors(trained.model.attributes.get(SETTLED) or trained.model.outputs):
             output = _output(tensor, trained)
             if output is not None:
                 before = largest.get(id(output.place.node))

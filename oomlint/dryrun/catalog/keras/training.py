@@ -9,6 +9,7 @@ from oomlint.dryrun.catalog.keras import losses
 from oomlint.dryrun.catalog.keras.apply import POLICY
 from oomlint.dryrun.catalog.keras.forward import build_on, outputs_on
 from oomlint.dryrun.catalog.keras.graph import as_symbolic, inner_layers, owned, tensors
+from oomlint.dryrun.catalog.keras.settling import settle
 from oomlint.dryrun.catalog.registry import attribute, facet, function, method, prefix, signature
 from oomlint.dryrun.catalog.tensorflow.data_stages import bound, reckon
 from oomlint.dryrun.catalog.tensorflow.function import traced
@@ -271,9 +272,13 @@ def batch_of(call: Call, data: Value | None) -> Value:
 def prepare(run: Run, model: Model, data: Value, call: Call) -> None:
     """Build a model that is not built on the shapes of the data."""
     given = inputs_in(data)
-    if given is None or model.outputs is not None:
+    if given is None:
         return
-    build_on(run, model, [as_symbolic(item) for item in tensors(given)], call)
+    inputs = [as_symbolic(item) for item in tensors(given)]
+    if model.outputs is not None:
+        settle(run, model, inputs, call)
+        return
+    build_on(run, model, inputs, call)
 
 
 def step(run: Run, instance: Instance, name: str, batch: Value, call: Call) -> None:
