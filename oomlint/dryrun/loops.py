@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_UNROLL = 64  # rounds of one loop; DenseNet's longest block has 48 layers
 MAX_ROUNDS = (
-    512  # rounds of loops in one another: ResNets of three depths make 432, a sweep over pixels is no network
+    256  # rounds of loops in one another: DenseNet's four blocks make 192, a sweep over pixels is no network
 )
 # Methods whose call in a loop's body says that the loop trains or measures and does not build.
 TRAINING = frozenset(

@@ -440,6 +440,58 @@ model = keras.Sequential([
     keras.layers.Dense(3),
 ])
 """,
+    "pixels shuffled": """
+x = inputs = keras.Input((12, 10, 3))
+x = keras.layers.Conv2D(8 * 2 ** 2, 3, padding="same")(x)
+x = keras.layers.Lambda(lambda t: tf.nn.depth_to_space(t, 2))(x)
+x = keras.layers.Conv2D(3, 3)(x)
+x = keras.layers.Lambda(lambda t: tf.nn.space_to_depth(t, block_size=2))(x)
+model = keras.Model(inputs, x)
+""",
+    "skips popped from a stack": """
+x = inputs = keras.Input((32, 48, 1))
+stack = []
+for width in [4, 8]:
+    x = keras.layers.Conv2D(width, 3, padding="same", activation="relu")(x)
+    stack.append(x)
+    x = keras.layers.MaxPooling2D()(x)
+for width in [8, 4]:
+    x = keras.layers.UpSampling2D()(x)
+    x = keras.layers.Concatenate()([x, stack.pop()])
+    x = keras.layers.Conv2D(width, 3, padding="same", activation="relu")(x)
+model = keras.Model(inputs, x)
+""",
+    "skips reversed in place": """
+x = inputs = keras.Input((16, 3))
+skips = []
+for width in (4, 6):
+    x = keras.layers.Conv1D(width, 3, strides=2, padding="same")(x)
+    skips.append(x)
+skips.reverse()
+x = keras.layers.UpSampling1D(2)(skips[0])
+model = keras.Model(inputs, keras.layers.concatenate([x, skips[1]]))
+""",
+    "stages from a generator": """
+import copy
+import re
+
+STAGES = ["r2_f8", "r1_f12"]
+OPTIONS = [{"kernel_size": 3, "times": 1}, {"kernel_size": 5, "times": 2}]
+
+
+def stages():
+    for text, options in zip(STAGES, copy.deepcopy(OPTIONS)):
+        found = dict(re.findall(r"([a-z])([0-9]+)", text))
+        times = options.pop("times")
+        for _ in range(int(found["r"]) * times):
+            yield int(found["f"]), options
+
+
+x = inputs = keras.Input((20, 20, 3))
+for filters, options in stages():
+    x = keras.layers.Conv2D(filters, padding="same", **options)(x)
+model = keras.Model(inputs, x)
+""",
     "settings from a dataclass": """
 import dataclasses
 

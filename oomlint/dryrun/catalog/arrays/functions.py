@@ -259,12 +259,29 @@ def norm(call: Call, run: Run) -> Value:
     return replace(result, dtype=as_float(array.dtype)) if isinstance(result, Array) else result
 
 
+# How many different labels the data sets of Keras have.
+CLASSES = {"mnist": 10, "fashion_mnist": 10, "cifar10": 10, "imdb": 2, "reuters": 46}
+
+
+def classes_of(array: Array | None) -> Const | None:
+    """How many values the labels of a data set that comes with Keras take."""
+    if array is None or "dataset" not in array.tags or array.dtype == "object" or not array.shape:
+        return None
+    if len(array.shape) > 1 and array.shape[1:] != (Const(1),):
+        return None
+    for stop in array.shape[0].trail if array.shape[0] is not None else ():
+        known = CLASSES.get(stop.text.removeprefix("keras.datasets."))
+        if known is not None and stop.text.startswith("keras.datasets."):
+            return Const(known, (stop,))
+    return None
+
+
 @function("numpy.unique", parameters="ar return_index return_inverse return_counts axis")
 def unique(call: Call, run: Run) -> Value:
-    """The distinct values; how many is not known."""
+    """The distinct values; how many is known of the labels of well-known data sets only."""
     array = first(call)
     flags = [call.const(name, False) for name in ("return_index", "return_inverse", "return_counts")]
-    values = made(call, (None,), array.dtype if array is not None else None)
+    values = made(call, (classes_of(array),), array.dtype if array is not None else None)
     if all(flag is False for flag in flags):
         return values
     indices: list[Value] = [made(call, (None,), "int64") for flag in flags if flag is not False]

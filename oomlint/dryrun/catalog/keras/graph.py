@@ -128,6 +128,8 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
                 stack.extend((item, False) for item in reversed(value.inputs))
         elif isinstance(value, Unknown):
             graph.sure = False
+    if any(isinstance(part, Mapping) and not part.complete for part in (deref(outputs or Unknown()),)):
+        graph.sure = False  # there are more outputs than are known
     return graph
 
 
