@@ -221,11 +221,14 @@ class Call:
                 return argument
         if name in self.signature:
             position = self.signature.index(name)
-            for index, argument in enumerate(self.arguments):
-                if argument.star or argument.name is not None:
+            for argument in self.arguments:
+                if argument.star:
                     return None
-                if index == position:
+                if argument.name is not None:
+                    continue  # given to a `partial`, it stands before what the call gives
+                if position == 0:
                     return argument
+                position -= 1
         return None
 
     def value(self, name: str) -> Value | None:
