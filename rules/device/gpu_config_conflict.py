@@ -296,7 +296,9 @@ def _complete(trace: Trace, made: Call) -> bool:
 
 def _sessions(trace: Trace, makers: list[Call], keras3: bool) -> Iterator[Finding]:
     """Sessions with options that come too late, or that Keras 3 does not take."""
-    graphs = bool(trace.calls(*GRAPHS)) or any(call.name == "run" for call in trace.loose)
+    # What a session asks for may have been set up otherwise, in time.
+    settled = bool(trace.calls(gpu_setup.GROWTH, gpu_setup.LIMIT, *GRAPHS))
+    settled = settled or any(call.name == "run" for call in trace.loose)
     for session in trace.calls(*gpu_options.SESSIONS):
         config = session.value("config")
         if not isinstance(config, Opaque) or not session.spelled.startswith("tensorflow.compat"):
@@ -305,7 +307,7 @@ def _sessions(trace: Trace, makers: list[Call], keras3: bool) -> Iterator[Findin
         if not isinstance(inner, Opaque) or not any(name in inner.attributes for name in gpu_options.MEMORY):
             continue
         place = gpu_setup.seen_from(trace.source, session)
-        maker = None if graphs else _first(trace, makers, session)
+        maker = None if settled else _first(trace, makers, session)
         if maker is not None and place is not None:
             yield RULE.finding(
                 place,
