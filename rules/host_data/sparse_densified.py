@@ -8,7 +8,8 @@ model.
 
 With rows and columns known it is a warning above a quarter of the host's memory, an error above all of it, and nothing
 below. With rows unknown it is a warning from 1,000 columns on and where words or hashes decide how many there are, and
-a note for a categorical column called an identifier.
+for categorical columns named like identifiers; a note for other categorical columns, and for a vectorization layer
+with a column per word and no `max_tokens`.
 
 Silent for few columns, for batches made dense one at a time, and for what scikit-learn alone is trained on.
 
@@ -119,10 +120,34 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             made.append(vectorized[id(value.origin)])
         for call in made:
             found.setdefault(id(call.node), Densified(call)).fed.append((feed, value))
+    reported: set[int] = set()
     for one in found.values():
         result = None if _of_a_batch(one) else _finding(trace, one, settings)
         if result is not None:
+            reported.add(id(one.call.receiver))
             yield result
+    yield from _without_limit(trace, reported)
+
+
+def _without_limit(trace: Trace, reported: set[int]) -> Iterator[Finding]:
+    """A vectorization layer with a column per word, in a pipeline or a model, that nothing limits."""
+    for call in trace.calls("keras.Layer.adapt"):
+        layer = call.receiver
+        if not isinstance(layer, Layer) or layer.made_by is None or id(layer) in reported or in_test(call):
+            continue
+        if layer.type != "keras.layers.TextVectorization" or not _is_dense(layer):
+            continue
+        if layer.config.get("max_tokens") is None and not layer.made_by.opaque_arguments:
+            reported.add(id(layer))
+            help = "pass max_tokens: the most frequent words are kept"
+            yield RULE.finding(
+                layer.made_by.place,
+                "a row is as wide as the vocabulary that adapt finds, with nothing to limit it",
+                severity=Severity.NOTE,
+                evidence=[Evidence("the words are counted here", call.place)],
+                help=help,
+                fix=Fix(help, Safety.DISPLAY),
+            )
 
 
 def _vectorized(trace: Trace) -> dict[int, Call]:
@@ -130,12 +155,15 @@ def _vectorized(trace: Trace) -> dict[int, Call]:
     found: dict[int, Call] = {}
     for call in trace.calls("keras.Layer.__call__"):
         layer, made = call.receiver, deref(call.result)
-        if isinstance(layer, Layer) and layer.type == "keras.layers.TextVectorization":
-            mode = layer.config.get("output_mode", Const("int"))
-            dense = isinstance(mode, Const) and mode.value in _DENSE_MODES
-            if dense and isinstance(made, Array) and made.library == "tensor" and made.origin is not None:
+        if isinstance(layer, Layer) and layer.type == "keras.layers.TextVectorization" and _is_dense(layer):
+            if isinstance(made, Array) and made.library == "tensor" and made.origin is not None:
                 found[id(made.origin)] = call
     return found
+
+
+def _is_dense(layer: Layer) -> bool:
+    mode = layer.config.get("output_mode", Const("int"))
+    return isinstance(mode, Const) and mode.value in _DENSE_MODES
 
 
 def _of_a_batch(one: Densified) -> bool:
