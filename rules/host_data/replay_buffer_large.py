@@ -75,7 +75,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 from oomlint.rules.host_data.amounts import against, dimensions, form, in_test
-from oomlint.rules.host_data.replay_rows import leaves_of, row_memories
+from oomlint.rules.host_data.replay_rows import arrays_of, row_memories
 
 from oomlint.dryrun.catalog.python.records import Record
 from oomlint.dryrun.sizes import Factor, Size, human
@@ -197,21 +197,9 @@ def _parts(memory: Memory, arrays: list[Array]) -> Iterator[Evidence]:
 
 
 def _arrays(trace: Trace, memory: Memory) -> list[Array]:
-    """The arrays of one transition; one that is the next transition's first is that one's."""
-    arrays: dict[int, Array] = {}
-    for call in memory.puts[:1]:
-        for leaf in leaves_of(deref(call.arguments[-1].value)):
-            if isinstance(leaf, Array) and leaf.size is not None and leaf.library in ("numpy", "tensor"):
-                arrays[id(leaf)] = leaf
-        if len(arrays) > 1:
-            kept = [array for array in arrays.values() if not _carried_on(trace, call, array)]
-            return kept or list(arrays.values())[:1]
-    return list(arrays.values())
-
-
-def _carried_on(trace: Trace, put: Call, array: Array) -> bool:
-    """Whether the array is kept as the state of the next round (`state = next_state`)."""
-    return any(item.index > put.index and item.value is array for item in trace.assigns())
+    """The arrays of one transition."""
+    put = memory.puts[0]
+    return arrays_of(trace, put, put.arguments[-1].value)
 
 
 def _unbounded(trace: Trace, memory: Memory) -> Finding | None:

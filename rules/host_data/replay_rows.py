@@ -32,43 +32,57 @@ def row_memories(trace: Trace) -> Iterator[list[Rows]]:
         array = deref(assign.value)
         if not isinstance(array, Array) or array.origin is None or not isinstance(assign.target, Instance):
             continue
-        value = filled.get(id(array.origin))
-        if value is None or id(array.origin) not in drawn:
+        put = filled.get(id(array.origin))
+        if put is None or id(array.origin) not in drawn:
             continue
-        size = _held(array, value)
+        size = _held(trace, array, put)
         if size is not None:
             together.setdefault(id(assign.target), []).append(Rows(array, size))
     yield from together.values()
 
 
-def leaves_of(value: Value, depth: int = 0) -> Iterator[Value]:
+def arrays_of(trace: Trace, put: Call, value: Value) -> list[Array]:
+    """The arrays of one transition; one that is the next transition's first (`state = next_state`) is that one's."""
+    arrays = {
+        id(leaf): leaf
+        for leaf in _leaves(value)
+        if isinstance(leaf, Array) and leaf.size is not None and leaf.library in ("numpy", "tensor")
+    }
+    own = [array for array in arrays.values() if not _carried_on(trace, put, array)]
+    return own or list(arrays.values())[:1]
+
+
+def _carried_on(trace: Trace, put: Call, array: Array) -> bool:
+    """Whether the array gets another name after it was put in."""
+    return any(item.index > put.index and item.value is array for item in trace.assigns())
+
+
+def _leaves(value: Value, depth: int = 0) -> Iterator[Value]:
     """What a transition holds, tuples and dictionaries taken apart."""
     value = deref(value)
     match value:
         case Sequence(items=list(items)) if depth < 4:
             for item in items[:16]:
-                yield from leaves_of(item, depth + 1)
+                yield from _leaves(item, depth + 1)
         case Mapping(entries=entries) | Record(attributes=entries) if depth < 4:
             for item in entries.values():
-                yield from leaves_of(item, depth + 1)
+                yield from _leaves(item, depth + 1)
         case _:
             yield value
 
 
-def _held(array: Array, value: Value) -> Size | None:
+def _held(trace: Trace, array: Array, put: tuple[Call, Value]) -> Size | None:
     """The bytes of the array; of one of objects, those that its rows hold."""
     if array.dtype != "object":
         return array.size
     rows = dimension_at(array.shape, 0)
-    one = sum(
-        leaf.size.bytes for leaf in leaves_of(value) if isinstance(leaf, Array) and leaf.size is not None
-    )
+    one = sum(part.size.bytes for part in arrays_of(trace, put[0], put[1]) if part.size is not None)
     return None if rows is None or not one or array.rank != 1 else Size(one * rows.value, True, ())
 
 
-def _written(trace: Trace) -> dict[int, Value]:
+def _written(trace: Trace) -> dict[int, tuple[Call, Value]]:
     """Origins of arrays one row of which is written in another function than the one that made them."""
-    found: dict[int, Value] = {}
+    found: dict[int, tuple[Call, Value]] = {}
     makers = {
         id(call.node): call for call in trace.calls("numpy.zeros", "numpy.empty", "numpy.ones", "numpy.full")
     }
@@ -82,7 +96,7 @@ def _written(trace: Trace) -> dict[int, Value]:
         if isinstance(deref(keys[0]), Slice) or call.context.function() is made.context.function():
             continue
         if not _in_own_loop(call):
-            found[id(origin)] = value
+            found[id(origin)] = call, value
     return found
 
 
