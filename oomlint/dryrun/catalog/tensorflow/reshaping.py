@@ -13,6 +13,7 @@ from oomlint.dryrun.values.shapes import (
     axes_of,
     concatenate,
     derived,
+    dimension_at,
     expand,
     number,
     reshape,
@@ -194,10 +195,7 @@ def cut(call: Call, run: Run) -> Value:
         return result(call, value, None, typed(value))
     dims: list[Dim] = []
     for at, dim in enumerate(size):
-        rest = (
-            number(shape[at] if shape is not None else None),
-            number(begin[at] if begin is not None else None),
-        )
+        rest = (number(dimension_at(shape, at)), number(dimension_at(begin, at)))
         if dim is not None and dim.value == -1:
             dims.append(
                 derived(rest[0] - rest[1], dim) if rest[0] is not None and rest[1] is not None else None
