@@ -100,6 +100,7 @@ SAME_DATA = frozenset(
 )
 STEPS = 6
 MANY = 1_000  # pictures of a size that is not known
+WORTH_A_LOOK = 16 * 1024  # bytes of a picture: below, a set of unknown length is rarely a matter of memory
 PICTURES = frozenset({"image", "decoded"})
 
 
@@ -150,6 +151,8 @@ def _finding(
             )
         return
     if not _pictures(parts) or (count is not None and count.value < MANY):
+        return
+    if size is not None and size.exact and size.bytes < WORTH_A_LOOK:
         return
     each = f" of {size.bytes:,} B" if size is not None and size.exact else ""
     number = f"{count.value:,}" if count is not None else "as many as there are files"
