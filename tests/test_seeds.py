@@ -17,7 +17,6 @@ ARTICLES = ("gpu_memory", "multi_gpu_oom", "resource_exhausted", "training_oom",
 # The articles' right advice. Nothing may be said about these.
 CLEAN = {
     "training_oom_1": "growth before anything touches a GPU",
-    "training_oom_2": "a pipeline that starts from paths",
     "training_oom_3": "small networks",
     "gpu_memory_1": "a pipeline that starts from paths",
     "gpu_memory_2": "small networks",
@@ -33,6 +32,7 @@ POINT = {
     "resource_exhausted_1": {("OOM412", "warning")},
     "resource_exhausted_2": {("OOM304", "note")},
     "resource_exhausted_3": {("OOM504", "note")},
+    "training_oom_2": {("OOM311", "error")},  # right about memory, and its pictures stay 0 to 255
     "two_models_1": {("OOM304", "note")},
     "two_models_2": {("OOM506", "note")},
 }
