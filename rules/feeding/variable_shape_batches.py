@@ -223,7 +223,7 @@ def _bounds(call: Call) -> bool:
 
 def _none(value: Value) -> bool:
     value = deref(value)
-    return isinstance(value, Const) and value.value is None
+    return isinstance(value, Const) and value.value is None and not value.soft
 
 
 # --- pad_sequences --------------------------------------------------------------------------------------
