@@ -113,6 +113,43 @@ model = keras.Sequential([keras.Input((9,)), keras.layers.Dense(num_labels)])
     assert parameters(text) == 10 * classes
 
 
+@pytest.mark.parametrize(
+    ("load", "features"),
+    [
+        ("fetch_california_housing()", 8),
+        ("load_iris()", 4),
+        ("load_digits()", 64),
+        ("load_breast_cancer()", 30),
+    ],
+)
+def test_tables_of_scikit_learn(load: str, features: int) -> None:
+    text = f"""
+from sklearn import datasets
+from sklearn.model_selection import train_test_split
+table = datasets.{load}
+x_train, x_test, y_train, y_test = train_test_split(table.data, table.target)
+model = keras.Sequential([keras.Input(x_train.shape[1:]), keras.layers.Dense(3)])
+"""
+    assert parameters(text) == 3 * features + 3
+
+
+@pytest.mark.parametrize(
+    ("made", "features"),
+    [
+        ("make_moons(500, noise=0.1)", 2),
+        ("make_classification(n_samples=500, n_features=12)", 12),
+        ("make_blobs()", 2),
+    ],
+)
+def test_made_up_data_of_scikit_learn(made: str, features: int) -> None:
+    text = f"""
+from sklearn.datasets import *
+x, y = {made}
+model = keras.Sequential([keras.Input((x.shape[1],)), keras.layers.Dense(1)])
+"""
+    assert parameters(text) == features + 1
+
+
 def test_pixels_are_no_labels() -> None:
     text = """
 (x_train, y_train), _ = keras.datasets.mnist.load_data()
