@@ -63,6 +63,7 @@ from oomlint.dryrun.queries import gpu_setup
 from oomlint.dryrun.queries.backend import keras_backend
 from oomlint.dryrun.queries.device_makers import makes_devices
 from oomlint.dryrun.queries.environment import environment
+from oomlint.dryrun.queries.other_frameworks import jax_trains, torch_trains
 from oomlint.dryrun.trace import Branch, Call, Trace
 from oomlint.dryrun.values.base import Const
 from oomlint.findings.model import Evidence, Finding, Rule, Safety, Severity
@@ -99,9 +100,6 @@ COMPUTES = (
     "tensorflow_hub.KerasLayer",
 )
 KERAS = ("keras.Model", "keras.Sequential", "keras.layers.", "keras.applications.")
-JAX_TRAINS = ("jax.grad", "jax.value_and_grad", "jax.pmap")
-JAX_LIBRARIES = ("optax.", "flax.", "haiku.", "equinox.", "brax.")
-TORCH_LIBRARIES = ("pytorch_lightning.", "lightning.", "accelerate.", "transformers.Trainer")
 NAMES = {"jax": "JAX", "torch": "PyTorch"}
 
 
@@ -114,7 +112,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     keras = backend in NAMES and builds
     if backend is None or (builds and not keras) or trace.calls(*COMPUTES):
         return
-    trains = (backend or "", None) if keras else (_jax(trace) or _torch(trace))
+    trains = (backend or "", None) if keras else _trains(trace)
     maker = _maker(trace)
     place = gpu_setup.seen_from(trace.source, maker) if maker is not None else None
     if trains is None or maker is None or place is None:
@@ -169,54 +167,9 @@ def _bounded(trace: Trace) -> bool:
     return any(gpu_setup.sets_up(call) for call in trace.all_calls())
 
 
-def _jax(trace: Trace) -> tuple[str, Call] | None:
-    """Where JAX trains, unless it was sent elsewhere than to the GPU."""
-    if "jax" not in trace.libraries:
-        return None
-    for name in ("JAX_PLATFORMS", "JAX_PLATFORM_NAME"):
-        if any(_elsewhere(getattr(value, "value", None)) for _, value in environment(trace, name)):
-            return None
-    for call in trace.calls("jax.config.update"):
-        values = [argument.const() for argument in call.arguments]
-        if "platform" in str(values[0]) and _elsewhere(values[-1]):
-            return None
-    if trace.calls_under("jax.tools.colab_tpu."):
-        return None
-    runs = any(gpu_setup.uncalled(call.context) is None for call in _under(trace, "jax.", *JAX_LIBRARIES))
-    training = trace.calls(*JAX_TRAINS) or _under(trace, "optax.")
-    return ("jax", training[0]) if runs and training else None
-
-
-def _elsewhere(platform: object) -> bool:
-    """Whether a platform is not the GPU (None: which, is not known)."""
-    return platform != "" and not any(name in str(platform).lower() for name in ("gpu", "cuda", "rocm"))
-
-
-def _torch(trace: Trace) -> tuple[str, Call] | None:
-    """Where PyTorch trains, with a sign that it does so on the GPU."""
-    if "torch" not in trace.libraries:
-        return None
-    methods = [*trace.loose, *trace.calls("unresolved")]
-    lightning = _under(trace, *TORCH_LIBRARIES)
-    on_gpu = bool(lightning or trace.calls_under("torch.cuda.")) or any(
-        _method(call) == "cuda" or _cuda(call) for call in (*methods, *trace.calls("torch.device"))
-    )
-    steps = [call for call in methods if _method(call) == "backward"]
-    training = steps or lightning or trace.calls_under("torch.optim.")
-    return ("torch", training[0]) if on_gpu and training else None
-
-
-def _method(call: Call) -> str:
-    return (call.path or "").rpartition(".")[2] if call.name == "unresolved" else call.name
-
-
-def _cuda(call: Call) -> bool:
-    """`torch.device("cuda")`, `model.to("cuda:0")`."""
-    values = (argument.const() for argument in call.arguments[:1])
-    return (call.name == "torch.device" or _method(call) == "to") and any(
-        str(v).startswith("cuda") for v in values
-    )
-
-
-def _under(trace: Trace, *prefixes: str) -> list[Call]:
-    return [call for prefix in prefixes for call in trace.calls_under(prefix)]
+def _trains(trace: Trace) -> tuple[str, Call] | None:
+    """Which other framework trains on the GPU, and where."""
+    for name, training in (("jax", jax_trains(trace)), ("torch", torch_trains(trace))):
+        if training is not None:
+            return name, training
+    return None

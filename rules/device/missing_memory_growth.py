@@ -67,6 +67,7 @@ from oomlint.rules.device.insertion import after_imports
 
 from oomlint.dryrun.queries import child_processes, gpu_setup, replicas
 from oomlint.dryrun.queries.environment import environment
+from oomlint.dryrun.queries.other_frameworks import jax_on_the_gpu, torch_on_the_gpu
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.base import Const, deref
 from oomlint.dryrun.values.training import Layer, Model
@@ -90,7 +91,7 @@ BLOCK = (
     'for gpu in {tf}.config.list_physical_devices("GPU"):',
     "    {tf}.config.experimental.set_memory_growth(gpu, True)",
 )
-FRAMEWORKS = ("torch", "jax", "cupy", "mxnet", "paddle")
+FRAMEWORKS = ("cupy", "mxnet", "paddle")
 
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
@@ -159,6 +160,10 @@ def _shared(trace: Trace, training: list[Call]) -> tuple[str, Place] | None:
     """Who else wants the GPU, and where that shows."""
     for handing, _ in child_processes.handings(trace, training):
         return "each process that trains wants the GPU for itself", handing.call.place
+    for name, use in (("PyTorch", torch_on_the_gpu(trace)), ("JAX", jax_on_the_gpu(trace))):
+        place = gpu_setup.seen_from(trace.source, use) if use is not None else None
+        if place is not None:
+            return f"{name} uses the same GPU", place
     for framework in FRAMEWORKS:
         if framework in trace.libraries:
             for module, place in trace.imports:
