@@ -205,8 +205,9 @@ def _in_loop(trace: Trace, call: Call, loop: Loop, run: Call) -> Growth:
         body in other.context.frames() for body in bodies for other in trace.calls(*RUNS)
     ):
         place = site
-    made = trace.calls("tf.placeholder", *SESSIONS)
-    whole = any(loop in one.context.loops() for one in made)
+    sessions = any(loop in one.context.loops() for one in trace.calls(*SESSIONS))
+    inputs = trace.calls("tf.placeholder", *(("tf.Variable", "tf.get_variable") if sessions else ()))
+    whole = any(loop in one.context.loops() for one in inputs)
     return Growth(place, call, loop, run, whole)
 
 

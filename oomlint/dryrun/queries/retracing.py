@@ -150,7 +150,7 @@ def _argument(call: Call, argument: Argument, changes: Changes) -> Retraced | No
 
 def _name(call: Call, function: Function) -> str:
     path = dotted(call.node.func) if isinstance(call.node, cst.Call) else ""
-    return path or function.name
+    return function.name if path.endswith(".run") or not path else path
 
 
 def _receiver(call: Call, changes: Changes) -> Retraced | None:

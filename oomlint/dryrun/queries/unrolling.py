@@ -15,7 +15,8 @@ from oomlint.dryrun.trace import Body, Call, Context, Loop, Role
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref
 from oomlint.dryrun.values.data import Dataset
-from oomlint.dryrun.values.program import Class, Function
+from oomlint.dryrun.values.program import Class, Function, Instance
+from oomlint.dryrun.values.training import Gradients, Layer, Model
 from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
@@ -150,7 +151,21 @@ def _is_python(trace: Trace, loop: Loop, call: Call, changes: Changes) -> bool:
         return not _over_tensor(value)
     if not isinstance(value, Sequence) or value.kind == "tensor" or _in_graph(trace, value):
         return False
+    if _is_part(value.any):
+        return False
     return not _range_of_tensor(getattr(node, "iter", None), call, changes)
+
+
+def _is_part(value: Value) -> bool:
+    """Whether a round has a part of the network of its own, a layer or weight, that has to be in the graph anyway."""
+    value = deref(value)
+    if isinstance(value, Sequence) and value.kind == "tuple":
+        return any(_is_part(item) for item in value.items or ())
+    if isinstance(value, Array):
+        return value.library == "variable"
+    return isinstance(value, Layer | Model | Function | Gradients) or (
+        isinstance(value, Instance) and value.facet is not None
+    )
 
 
 def _over_tensor(value: Value) -> bool:
