@@ -154,7 +154,7 @@ def _finding(
         return
     if size is not None and size.exact and size.bytes < WORTH_A_LOOK:
         return
-    each = f" of {size.bytes:,} B" if size is not None and size.exact else ""
+    each = f", {size.bytes:,} B an element" if size is not None and size.exact else ""
     number = f"{count.value:,}" if count is not None else "as many as there are files"
     yield RULE.finding(
         place,

@@ -114,7 +114,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         evidence = [] if made is None else [Evidence("float32 since here", made.place)]
         yield RULE.finding(
             call.place,
-            f"does nothing: the picture is float already, after {by}, and its values stay 0 to 255",
+            f"`convert_image_dtype` does nothing: the picture is float already, after {by}, and stays 0 to 255",
             evidence=evidence,
             help="convert what was decoded, and resize after that",
             fix=_fix(trace, call, made),
