@@ -80,7 +80,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Padded batches of datasets, then those that are padded by hand."""
     for call in trace.calls("tf.data.Dataset.padded_batch"):
         dataset = received(call)
-        if dataset is None or call.const("batch_size") == 1:
+        if dataset is None or _of_one(call.value("batch_size")):
             continue
         if not _open(call, dataset) or _limited(trace, call, dataset):
             continue
@@ -109,6 +109,11 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 
 
 # --- padded_batch ---------------------------------------------------------------------------------------
+
+
+def _of_one(size: Value | None) -> bool:
+    """Whether a batch is one element for certain, and not by a default that callers replace."""
+    return isinstance(size, Const) and size.value == 1 and not size.soft
 
 
 def _open(call: Call, dataset: Dataset) -> bool:
