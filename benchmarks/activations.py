@@ -61,6 +61,15 @@ def _recurrent(layers: int, kind: str, both: bool = False, **options: Any) -> Ca
     return keras.Model(inputs, x), lambda batch: _ones((batch, steps, units)), steps * units * (1 + both)
 
 
+def _film(layers: int) -> Case:
+    from tensorflow import keras
+
+    x = inputs = keras.Input((16, 16, 16, 8))
+    for _ in range(layers):
+        x = keras.layers.ConvLSTM2D(8, 3, padding="same", return_sequences=True)(x)
+    return keras.Model(inputs, x), lambda batch: _ones((batch, 16, 16, 16, 8)), 16**3 * 8
+
+
 def _pictures(layers: int, block: str, timed: int = 0) -> Case:
     """Convolutions of 8 channels on 64 x 64, with what stands between them."""
     from tensorflow import keras
@@ -142,6 +151,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "LSTM recurrent_dropout": lambda: _recurrent(1, "LSTM", recurrent_dropout=0.2),
     "GRU reset_after=False": lambda: _recurrent(1, "GRU", reset_after=False),
     "GRU recurrent_dropout": lambda: _recurrent(1, "GRU", recurrent_dropout=0.2),
+    **{f"ConvLSTM2D x{n}": (lambda n=n: _film(n)) for n in (1, 3)},
+    "LSTM relu": lambda: _recurrent(1, "LSTM", activation="relu"),
     "LSTM unroll": lambda: _recurrent(1, "LSTM", unroll=True),
     "Bidirectional LSTM": lambda: _recurrent(1, "LSTM", both=True),
     "sparse from logits": lambda: _logits("SparseCategoricalCrossentropy", None),

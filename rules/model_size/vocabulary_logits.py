@@ -9,9 +9,8 @@ it. Where the batch, the length or the vocabulary is not known, nothing is said.
 ## Why is this bad?
 
 The output of a language model or translator is batch x positions x words, however small its layers are. Training
-holds at least the logits and their gradient. A softmax as the layer's activation is one more of them, since the loss
-then takes logarithms of its result, and one-hot labels bring two: the labels themselves and their product with those
-logarithms. Integer labels (`sparse_categorical_crossentropy`) save these two, not the logits.
+holds at least the logits and their gradient. Where a metric looks at a softmax, that is one more of them, and
+one-hot labels are another. Integer labels (`sparse_categorical_crossentropy`) save the labels, not the logits.
 
 ## Example
 
@@ -109,12 +108,6 @@ def _help(output: Output) -> str:
         "Use fewer words (pieces of words, the most frequent ones), predict fewer positions at a time, or sample "
         "the softmax"
     )
-    saved = len(output.parts) - 2
-    if saved == 0:
+    if "the one-hot labels" not in output.parts:
         return f"{fewer}."
-    way = (
-        "integer labels and logits without softmax"
-        if saved > 1
-        else "logits without softmax and from_logits=True"
-    )
-    return f"{fewer}; {way} save {saved} of the {len(output.parts)}."
+    return f"{fewer}; integer labels with the sparse loss save one of the {len(output.parts)}."
