@@ -5,9 +5,9 @@
 Reports two shapes of trained models, with the memory held against the GPU's: a warning above a quarter of it, an
 error above all of it.
 
-- Recurrent layers that cuDNN cannot run (`SimpleRNN`, `RNN` with cells, LSTM and GRU with another activation,
-  `recurrent_dropout`, `unroll`, no bias, or `reset_after=False`), where the gates and states kept of all steps are
-  that large.
+- Recurrent layers that cuDNN cannot run (`SimpleRNN`, `RNN` with cells, `ConvLSTM2D`, LSTM and GRU with another
+  activation, `recurrent_dropout`, `unroll`, no bias, or `reset_after=False`), where the gates and states kept of all
+  steps are that large.
 - A network on each frame of a sequence (`TimeDistributed`), where its activations for batch x frames pictures are
   that large.
 
@@ -99,7 +99,7 @@ RULE = Rule(
     name="long-recurrence",
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
-    literals=("LSTM", "GRU", "SimpleRNN", "RNN", "TimeDistributed"),
+    literals=("LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "TimeDistributed"),
     preview=True,
     backends=TENSORFLOW_BACKEND,
 )

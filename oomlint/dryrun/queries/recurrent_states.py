@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 # Tensors of batch x steps x units that a step of training holds for one layer on the way without cuDNN: gates, cell
 # states and outputs of every time step. Measured on TensorFlow 2.21 without XLA, the same for Keras 3 and Keras 2;
 # further layers add as much each (benchmarks/activations.py).
-UNITS = {"LSTM": 8.0, "GRU": 6.9, "SimpleRNN": 1.3}
+# ConvLSTM2D measured 10.6 with as many channels in as out; it counts like an LSTM of its frames. XLA does not make
+# it less.
+UNITS = {"LSTM": 8.0, "GRU": 6.9, "SimpleRNN": 1.3, "ConvLSTM": 8.0}
 
 # What `cudnn_ok` asks for (keras/src/backend/tensorflow/rnn.py), with each argument's default. `recurrent_dropout`
 # and `use_cudnn` are asked for by the layers themselves (keras/src/layers/rnn/lstm.py, gru.py).
@@ -63,6 +65,8 @@ def recurrent_states(trained: Trained) -> Iterator[States]:
         if name == "Bidirectional" and isinstance(inner := deref(layer.inner or layer), Layer):
             shape = layer.inputs[0] if layer.inputs else None
             states = _states(use, trained, inner, shape, Const(2))
+        elif name.startswith("ConvLSTM"):
+            states = _frames(use, trained)
         elif name == "RNN":
             cell = deref(layer.config.get("cell") or layer)
             shape = layer.inputs[0] if layer.inputs else None
@@ -94,6 +98,24 @@ def _states(use: Use, trained: Trained, layer: Layer, shape: Shape | None, ways:
     if why is None or len(whole) < len(factors):
         return None
     return States(use.layer, use.place, whole, itemsize_of(use.layer), kind, why)
+
+
+def _frames(use: Use, trained: Trained) -> States | None:
+    """An LSTM whose states are feature maps."""
+    layer = use.layer
+    shape, output = layer.inputs[0] if layer.inputs else None, layer.output
+    if shape is None or output is None or len(shape) < 4:
+        return None
+    factors = [
+        batch_factor(shape, trained.batch),
+        *(factor("time steps around it", dim) for dim in use.steps),
+        factor("steps", shape[1]),
+        *(factor("in a frame's state", dim) for dim in output[2 - len(shape) :]),
+    ]
+    whole = tuple(item for item in factors if item is not None)
+    if len(whole) < len(factors):
+        return None
+    return States(layer, use.place, whole, itemsize_of(layer), "ConvLSTM", "it has no such layer")
 
 
 def off_cudnn(name: str, kind: str, config: Config) -> str | None:
