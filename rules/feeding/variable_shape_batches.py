@@ -163,8 +163,11 @@ def _limited(trace: Trace, call: Call, dataset: Dataset) -> bool:
             return True
         if name == "filter" and _leaves_out_long_ones(list(inside(trace, stage))):
             return True
-        if name == "map" and any(_bounds(inner) for inner in inside(trace, stage)):
-            return True
+        if name != "map":
+            continue
+        mapped = stage.value("map_func")
+        if isinstance(mapped, Unknown | Const) or any(_bounds(inner) for inner in inside(trace, stage)):
+            return True  # cut to a length, or a function from elsewhere, which may cut
     for event, _ in uses_of(trace, call):
         if isinstance(event, Call) and stage_name(event) == "map":
             after = deref(event.result)
