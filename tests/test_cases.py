@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import case_table
 import pytest
 
 from oomlint.findings.diagnostic import Diagnostic
@@ -119,3 +120,35 @@ def test_cases_are_complete() -> None:
         assert helper or SOURCE.match(text), (
             f"{path.parent.name}/{path.name} does not say which report it retells"
         )
+
+
+# --- the whole collection -----------------------------------------------------------------------------
+
+
+def test_each_report_is_in_exactly_one_class() -> None:
+    sorted_out = case_table.sorting()
+    numbers = [number for group in sorted_out["visible"].values() for number in group]
+    assert len(numbers) == len(set(numbers)) == 153
+    retold = {int(path.name[4:]) for path in CASES.glob("oom-*")}
+    estimate, unseen = ({int(number) for number in sorted_out[kind]} for kind in ("estimate", "unseen"))
+    assert not retold & estimate
+    assert not retold & unseen
+    assert not estimate & unseen
+    assert retold | estimate | unseen == set(numbers)
+    assert all(
+        isinstance(reason, str) and reason
+        for kind in ("estimate", "unseen")
+        for reason in sorted_out[kind].values()
+    )
+
+
+@pytest.mark.parametrize(("visible", "share"), [("yes", 0.95), ("partly", 0.60)])
+def test_enough_of_what_can_be_seen_is_found(visible: str, share: float) -> None:
+    outcomes = [case.outcome for case in case_table.cases() if case.visible == visible]
+    mistakes = len(outcomes) - outcomes.count("silent")
+    assert outcomes.count("found") / mistakes >= share
+
+
+def test_table_of_the_cases_is_as_the_fixtures_are() -> None:
+    text = case_table.README.read_text("utf-8")
+    assert text == case_table.with_table(text), "run python tests/case_table.py"
