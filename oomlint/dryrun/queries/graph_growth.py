@@ -97,7 +97,8 @@ def graph_growth(trace: Trace) -> Iterator[Growth]:
                 growth = _in_loop(trace, call, loop, running[id(loop)])
                 in_loops[id(growth.place.node)] = growth  # the last one of a place is the whole expression
         elif (run := _per_call(call, runs)) is not None and (legacy or _in_graph(call.context)):
-            in_loops.setdefault(id(run.node), Growth(call.place, call, None, run))
+            if not _builds_more(trace, run):
+                in_loops[id(run.node)] = Growth(call.place, call, None, run)
     yield from _without_inner(sorted(in_loops.values(), key=lambda one: one.op.index))
 
 
@@ -236,7 +237,11 @@ def _per_call(call: Call, runs: list[Call]) -> Call | None:
     if body is None or body.called or call.context.loops():
         return None
     function = body.function
-    if function.owner is None or function.name.startswith("__"):
+    if function.owner is None or function.name.startswith(("__", "test")) or "initialize" in call.name:
+        return None
+    if function.owner.name.endswith("Test") or any(
+        base.endswith("TestCase") for base in function.owner.library_bases()
+    ):
         return None
     for run in runs:
         if run.context.innermost(Body) is body and _contains(run.node, call.node):
@@ -245,6 +250,15 @@ def _per_call(call: Call, runs: list[Call]) -> Call | None:
             if made is None or made.context.innermost(Body) is not body:
                 return run
     return None
+
+
+def _builds_more(trace: Trace, run: Call) -> bool:
+    """Whether the method makes other operations than what it runs: it builds a graph, perhaps once."""
+    body = run.context.innermost(Body)
+    return any(
+        call.context.innermost(Body) is body and is_op(call) and not _contains(run.node, call.node)
+        for call in trace.all_calls()
+    )
 
 
 def _contains(container: cst.CSTNode, node: cst.CSTNode) -> bool:
