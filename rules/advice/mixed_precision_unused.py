@@ -59,7 +59,7 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.keras.dims import known
 from oomlint.dryrun.queries.precision import chooses_precision
-from oomlint.dryrun.queries.saved_activations import certain, saved_activations
+from oomlint.dryrun.queries.saved_activations import certain, saved_activations, trains_all
 from oomlint.dryrun.queries.trained_models import clearly_trained
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
@@ -129,7 +129,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 def _size(trained: Trained, quarter: int) -> tuple[int, int] | None:
     """Parameters and bytes of activations, where one of them is large."""
     count = trained.model.parameters
-    parameters = (known(count) or 0) if count is not None else 0
+    parameters = (known(count) or 0) if count is not None and trains_all(trained) else 0
     activations = certain(saved_activations(trained) or [])
     return (parameters, activations) if parameters >= LARGE or activations > quarter else None
 

@@ -64,7 +64,13 @@ from typing import TYPE_CHECKING
 from oomlint.rules.model_size.amounts import given, largest, largest_tensors, origins
 
 from oomlint.dryrun.catalog.keras.dims import known
-from oomlint.dryrun.queries.saved_activations import certain, in_sequences, recomputes, saved_activations
+from oomlint.dryrun.queries.saved_activations import (
+    certain,
+    in_sequences,
+    recomputes,
+    saved_activations,
+    trains_all,
+)
 from oomlint.dryrun.queries.trained_models import clearly_trained
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import Evidence, Rule, Safety, Severity
@@ -125,5 +131,4 @@ def _weights(trained: Trained) -> int:
     """Weights and slots, where they are known: both are there while the activations wait."""
     parameters = trained.model.parameters
     count = None if parameters is None else known(parameters)
-    trains_all = not trained.frozen
-    return 0 if count is None or not trains_all else count * 4 * (1 + (trained.slots or 0))
+    return 0 if count is None or not trains_all(trained) else count * 4 * (1 + (trained.slots or 0))

@@ -167,6 +167,11 @@ def _factors(shape: Shape | None, use: Use | None, trained: Trained) -> tuple[Fa
     return whole if len(whole) == len(factors) else None
 
 
+def trains_all(trained: Trained) -> bool:
+    """Whether nothing of a model is frozen, so that all its weights have gradients and slots."""
+    return not trained.frozen and not any(is_frozen(part) for part, _ in applications(trained.model))
+
+
 # --- architectures of keras.applications ----------------------------------------------------------------
 
 
@@ -205,7 +210,10 @@ def _of_application(model: Model, around: Use | None, trained: Trained) -> Saved
     ]
     if around is not None:
         outer = around.layer.inputs[0] if around.layer.inputs else None
-        factors[1:1] = [factor("time steps", dim) for dim in (outer[1] if outer else None, *around.steps)]
+        factors[1:1] = [
+            factor("time steps", dim)
+            for dim in (outer[1] if outer and len(outer) > 1 else None, *around.steps)
+        ]
     whole = tuple(item for item in factors if item is not None)
     if len(whole) < len(factors):
         return None
