@@ -265,7 +265,7 @@ def enter(run: Run, function: Function, arguments: Arguments, place: Place, call
     if called and "tf.function" in function.flags:
         made = Call("tf.function.call", place, run.context, function, arguments, statement=run.statement)
         run.record(made)
-    if called and not (run.depth_allows(function) and run.spend()):
+    if called and not (run.depth_allows(function, arguments) and run.spend()):
         return Unknown(tags=tags_into(arguments))
     function.entered = True
     if function.plain is not None:

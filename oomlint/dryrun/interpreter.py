@@ -34,6 +34,7 @@ FUEL_PER_STATEMENT = 20
 FUEL_FLOOR = 20_000
 MAX_DEPTH = 24  # calls of the program's functions inside one another
 MAX_RECURSION = 2  # entries of one function while it is running
+MAX_COUNTED = 8  # and of one that is given a number each time: a U-Net that builds itself is five levels deep
 
 
 class Run:
@@ -199,11 +200,17 @@ class Run:
         assert cls.instance is not None
         return cls.instance
 
-    def depth_allows(self, function: Function) -> bool:
+    def depth_allows(self, function: Function, arguments: tuple[Argument, ...] = ()) -> bool:
         """Whether a function may be entered once more here."""
         if len(self.activations) > MAX_DEPTH:
             return False
-        return sum(activation.function is function for activation in self.activations) < MAX_RECURSION
+        running = sum(activation.function is function for activation in self.activations)
+        if running < MAX_RECURSION or running >= MAX_COUNTED:
+            return running < MAX_RECURSION
+        values = [deref(argument.value) for argument in arguments]
+        return any(
+            isinstance(value, Const) and type(value.value) is int and not value.soft for value in values
+        )
 
     def body_context(self, function: Function, called: bool, site: Place | None = None) -> Context:
         """The context inside a function's body, with the roles its decorators give it."""

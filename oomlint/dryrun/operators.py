@@ -156,6 +156,10 @@ def compare(name: str, left: Value, right: Value) -> Value:
             # A value that stands for a join with None (see `join`) decides no branch.
             return Const(name == "is_not", (), getattr(left, "perhaps", False))
         return Unknown(type="bool", tags=tags)
+    if isinstance(left, Sequence) and isinstance(right, Sequence) and name in ("eq", "ne"):
+        same = _same_items(left, right)
+        if same is not None:
+            return Const((same.value is True) == (name == "eq"), (), same.soft)
     if isinstance(left, Const) and isinstance(right, Const):
         try:
             result = getattr(operator, name)(left.value, right.value)
@@ -163,6 +167,18 @@ def compare(name: str, left: Value, right: Value) -> Value:
             return Unknown(type="bool")
         return Const(bool(result), merge(left.trail, right.trail), left.soft or right.soft)
     return Unknown(type="bool", tags=tags)
+
+
+def _same_items(left: Sequence, right: Sequence) -> Const | None:
+    """Whether two tuples or lists (two shapes) hold the same constants, where that can be told."""
+    if left.items is None or right.items is None or left.kind != right.kind:
+        return None
+    pairs = [(deref(one), deref(two)) for one, two in zip(left.items, right.items)]
+    known = [pair for pair in pairs if isinstance(pair[0], Const) and isinstance(pair[1], Const)]
+    soft = any(item.soft for pair in known for item in pair if isinstance(item, Const))
+    if len(left.items) != len(right.items) or any(one != two for one, two in known):
+        return Const(False, (), soft)
+    return Const(True, (), soft) if len(known) == len(pairs) else None
 
 
 def contains(left: Value, right: Value) -> Value:

@@ -6,23 +6,49 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.arrays.making import NumpyInt
-from oomlint.dryrun.catalog.registry import attribute
+from oomlint.dryrun.catalog.registry import attribute, method
 from oomlint.dryrun.values.arrays import ITEMSIZE, Array
-from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value
+from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value
 from oomlint.dryrun.values.dtypes import is_float
 from oomlint.dryrun.values.shapes import total, transpose
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
+    from oomlint.dryrun.trace import Call
 
 
-@attribute(Array, "shape")
+@attribute(Array, "shape", "_keras_shape")
 def shape(value: Value, run: Run) -> Value:
-    """The shape as a tuple; a dimension that is not known is an unknown number."""
+    """The shape as a tuple; a dimension that is not known is an unknown number, the batch of a model's tensor None."""
     assert isinstance(value, Array)
     if value.shape is None:
         return Sequence("tuple", element=Unknown(type="int"))
-    return Sequence("tuple", items=[Unknown(type="int") if dim is None else dim for dim in value.shape])
+    items: list[Value] = [Unknown(type="int") if dim is None else dim for dim in value.shape]
+    if value.library == "keras" and value.shape[:1] == (None,):
+        items[0] = NONE
+    return Sequence("tuple", items=items)
+
+
+@method(Array, "get_shape")
+def get_shape(call: Call, run: Run) -> Value:
+    """`x.get_shape()` of TensorFlow."""
+    assert isinstance(call.receiver, Array)
+    return shape(call.receiver, run)
+
+
+@method(Sequence, "as_list")
+def as_list(call: Call, run: Run) -> Value:
+    """`x.shape.as_list()`."""
+    assert isinstance(call.receiver, Sequence)
+    inner = call.receiver
+    items = None if inner.items is None else list(inner.items)
+    return Sequence("list", items, inner.element, inner.count, inner.tags, run.context)
+
+
+@attribute(Const, "value")
+def constant_value(value: Value, run: Run) -> Value:
+    """`x.shape[-1].value` of TensorFlow 1, or the member of an Enum."""
+    return value
 
 
 @attribute(Array, "dtype")

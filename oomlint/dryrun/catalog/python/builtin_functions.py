@@ -346,9 +346,9 @@ def vars_(call: Call, run: Run) -> Value:
     return Mapping(dict(value.attributes)) if isinstance(value, Namespace) else Mapping(complete=False)
 
 
-@function("builtins.isinstance", "builtins.callable", "builtins.hasattr", "builtins.issubclass")
+@function("builtins.callable", "builtins.hasattr", "builtins.issubclass")
 def question(call: Call, run: Run) -> Value:
-    """A question about a type is not decided."""
+    """A question about what a value can do is not decided."""
     return Unknown(type="bool")
 
 

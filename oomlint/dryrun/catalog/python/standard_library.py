@@ -6,7 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.arrays.making import tags_of_all
-from oomlint.dryrun.catalog.python.builtin_functions import collected, computed, items_of, one_of, positional
+from oomlint.dryrun.catalog.python.builtin_functions import (
+    MAX_EXACT,
+    collected,
+    computed,
+    items_of,
+    one_of,
+    positional,
+)
 from oomlint.dryrun.catalog.python.records import Record
 from oomlint.dryrun.catalog.registry import Iteration, constant, function
 from oomlint.dryrun.values.arrays import Array
@@ -194,6 +201,20 @@ def partial(call: Call, run: Run) -> Value:
     if not call.arguments or call.arguments[0].name is not None:
         return Unknown()
     return Partial(deref(call.arguments[0].value), tuple(call.arguments[1:]))
+
+
+@function("functools.reduce", parameters="function sequence initial")
+def reduced(call: Call, run: Run) -> Value:
+    """A function of two over known items, one after another (how networks compose their layers)."""
+    step, inner = call.value("function"), items_of(run, call.value("sequence"))
+    if step is None or not inner.items or len(inner.items) > MAX_EXACT:
+        return Unknown(tags=tags_of_all(call.value("sequence"), call.value("initial")))
+    start = call.value("initial")
+    items = list(inner.items) if start is not None else inner.items[1:]
+    result = start if start is not None else deref(inner.items[0])
+    for item in items:
+        result = run.call(step, [result, item], call)
+    return result
 
 
 @function("functools.lru_cache")
