@@ -14,17 +14,17 @@ from oomlint.dryrun.catalog.tensorflow.distribution import PER_REPLICA
 from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.queries.pipelines import BATCHING, SPLITTING, stage_name
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
-from oomlint.dryrun.trace import Within
+from oomlint.dryrun.trace import Try, Within
 from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import Const, Sequence, Step, Unknown, deref, extend
 from oomlint.dryrun.values.data import Dataset
-from oomlint.dryrun.values.program import Instance
+from oomlint.dryrun.values.program import Instance, Library
 from oomlint.dryrun.values.training import Layer, Model, Optimizer, Tape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oomlint.dryrun.trace import Assign, Call, Trace
+    from oomlint.dryrun.trace import Assign, Call, Context, Trace
     from oomlint.dryrun.values.base import Value
     from oomlint.syntax.place import Place
 
@@ -138,6 +138,8 @@ def _largest(batches: list[tuple[Const | None, Place]]) -> tuple[Const | None, P
 
 def _fitted(model: Model, call: Call, compiled: Call) -> Const | None:
     """How many samples a step of a training call takes, on one replica."""
+    if tries_sizes(call.context):
+        return None
     strategy = replicas.of_model(model, compiled, call)
     batch = _fed(call)
     if strategy is None or not replicas.replicates(strategy):
@@ -147,6 +149,14 @@ def _fitted(model: Model, call: Call, compiled: Call) -> Const | None:
     if batch is None or not isinstance(strategy.replicas.value, int):
         return None
     return Const(-(-batch.value // max(1, strategy.replicas.value)), batch.trail, True)
+
+
+def tries_sizes(context: Context) -> bool:
+    """Whether the script catches TensorFlow's own errors around a call: a batch that does not fit is foreseen."""
+    types = (kind for frame in context.all(Try) for facts in frame.handlers for kind in facts.types)
+    return any(
+        isinstance(kind := deref(one), Library) and kind.name.startswith("tf.errors.") for one in types
+    )
 
 
 def _share(call: Call) -> Const | None:
@@ -227,7 +237,7 @@ def _forward(trace: Trace, model: Model, gradient: Call) -> Iterator[Const | Non
     if strategy is not None and replicas.replicates(strategy):
         return  # what a distributed data set hands to a replica is not worked out
     for call in trace.calls("keras.Model.__call__"):
-        if model_of(call.receiver) is model and _under_tape(call):
+        if model_of(call.receiver) is model and _under_tape(call) and not tries_sizes(call.context):
             value = call.value("inputs") or (deref(call.arguments[0].value) if call.arguments else None)
             first = next((item for item in tensors(value) if isinstance(item, Array)), None)
             if first is not None and first.shape:
