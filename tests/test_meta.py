@@ -83,7 +83,7 @@ def test_fixture_folders_and_rules_are_the_same():
     strangers = {path.name for path in FIXTURES.iterdir() if path.is_dir()} - {
         path.name for path in rule_folders()
     }
-    assert strangers <= {"seeds", "cases", "project", "documents"}
+    assert strangers <= {"seeds", "cases", "models", "project", "documents"}
 
 
 @pytest.mark.parametrize("entry", **_rules())
