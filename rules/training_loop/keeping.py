@@ -157,12 +157,15 @@ def rounds_of(kept: Kept) -> tuple[Loop | None, int | None] | None:
 
 
 def _is_traced(body: Body) -> bool:
-    """Whether a body runs while a model is put together or traced: `call`, or any other method of a layer."""
-    owner = body.function.owner
-    bases = owner.library_bases() if owner is not None else ()
-    return body.function.name == "call" or any(
-        base.startswith(("keras.Layer", "keras.layers.")) for base in bases
+    """Whether a body runs while a graph is traced: `call`, any method of a layer, a model's private ones."""
+    name, owner = body.function.name, body.function.owner
+    bases = owner.library_bases() if owner is not None else []
+    kinds = (
+        ("keras.Layer", "keras.layers.", "keras.Model")
+        if name.startswith("_")
+        else ("keras.Layer", "keras.layers.")
     )
+    return name == "call" or any(base.startswith(kinds) for base in bases)
 
 
 def sometimes(kept: Kept) -> bool:
@@ -176,13 +179,33 @@ def _is_one_per_thing(kept: Kept, loop: Loop) -> bool:
     """Whether the loop goes over models, metrics or named things, of which there are a few, and not over data."""
     node = loop.place.node
     names = target_names(node.target) if isinstance(node, cst.For) else []
+    if isinstance(node, cst.For) and _is_over_parts(node, names) and not _is_data(loop):
+        return True
     if kept.call.name == "operator.setitem":
         counted = kept.call.arguments[1].value
         key = deref(counted)
         kind = type(key.value).__name__ if isinstance(key, Const) else getattr(key, "type", None)
-        return kind != "int" and not isinstance(deref(loop.iterable or Unknown()), Dataset)
+        return kind != "int" and not _is_data(loop)
     made = kept.expression
     return isinstance(made, cst.Call) and any(uses(cst.Arg(made.func), name) for name in names)
+
+
+def _is_data(loop: Loop) -> bool:
+    return isinstance(deref(loop.iterable or Unknown()), Dataset)
+
+
+def _is_over_parts(loop: cst.For, names: list[str]) -> bool:
+    """Whether a loop goes over layers, which it calls, or over keys and levels, by which it finds all else."""
+    found = [use for name in names for use in uses(loop.body, name)]
+    if any(isinstance(use.parent, cst.Call) and use.parent.func is use.node for use in found):
+        return True
+    keys = [isinstance(use.parent, cst.Index) for use in found]
+    match loop.iter:
+        case cst.Call(func=cst.Name(value="range"), args=[cst.Arg(value=first), _]):
+            return any(keys) and not isinstance(first, cst.Integer)
+        case cst.Call(func=cst.Name(value="range")):
+            return False
+    return bool(keys) and all(keys)
 
 
 def is_one_per_variable(trace: Trace, loop: Loop | None) -> bool:

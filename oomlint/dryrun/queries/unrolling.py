@@ -98,7 +98,18 @@ def _is_op(call: Call) -> bool:
     name = call.name
     if name.startswith(_NO_OPS) and name not in UPDATES:
         return False
-    return name.startswith(("tf.", "keras.", "operator.", "array."))
+    if name.startswith(("operator.", "array.")):
+        return not _is_of_numpy(call)
+    return name.startswith(("tf.", "keras."))
+
+
+def _is_of_numpy(call: Call) -> bool:
+    """Whether an operator or method works on arrays of the host alone, which leave nothing in a graph."""
+    operands = [argument.value for argument in call.arguments]
+    if call.receiver is not None:
+        operands.append(call.receiver)
+    arrays = [value for value in map(deref, operands) if isinstance(value, Array)]
+    return bool(arrays) and all(value.library in ("numpy", "pandas") for value in arrays)
 
 
 def _region(context: Context) -> tuple[list[Loop], Function, bool] | None:
