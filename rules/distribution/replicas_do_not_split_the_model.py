@@ -62,7 +62,7 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Model, Optimizer, Strategy
-from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Rule, Severity
+from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.place import Place
 
@@ -70,7 +70,7 @@ RULE = Rule(
     code="OOM506",
     name="replicas-do-not-split-the-model",
     severity=Severity.NOTE,
-    fix=None,
+    fix=Safety.DISPLAY,
     literals=("scope",),
     backends=TENSORFLOW_BACKEND,
 )

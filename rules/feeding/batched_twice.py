@@ -58,7 +58,7 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Mapping, Sequence, deref, tags_of
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.dryrun.values.training import Model
-from oomlint.findings.model import Evidence, Finding, Rule, Severity
+from oomlint.findings.model import Evidence, Finding, Rule, Safety, Severity
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -68,7 +68,7 @@ RULE = Rule(
     code="OOM306",
     name="batched-twice",
     severity=Severity.WARNING,
-    fix=None,
+    fix=Safety.DISPLAY,
     literals=("batch", "padded_batch", "ragged_batch"),
     preview=True,
 )

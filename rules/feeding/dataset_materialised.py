@@ -68,7 +68,7 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.data import Dataset, leaves, structure_size
 from oomlint.findings.evidence import factors, over
-from oomlint.findings.model import Evidence, Finding, Rule, Severity
+from oomlint.findings.model import Evidence, Finding, Rule, Safety, Severity
 from oomlint.syntax.blocks import leaves_early
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ RULE = Rule(
     code="OOM309",
     name="dataset-materialised",
     severity=Severity.WARNING,
-    fix=None,
+    fix=Safety.DISPLAY,
     literals=(
         "Dataset",
         "data",

@@ -68,7 +68,7 @@ from oomlint.dryrun.values.base import Const, Value, deref
 from oomlint.dryrun.values.data import leaves, structure_size
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.evidence import factors, over
-from oomlint.findings.model import Finding, Rule, Severity
+from oomlint.findings.model import Finding, Rule, Safety, Severity
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -78,7 +78,7 @@ RULE = Rule(
     code="OOM308",
     name="predict-outputs-on-device",
     severity=Severity.WARNING,
-    fix=None,
+    fix=Safety.DISPLAY,
     literals=("predict", "predict_generator"),
     preview=True,
 )

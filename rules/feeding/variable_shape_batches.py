@@ -55,7 +55,7 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Slice, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.dryrun.values.indexing import keys_of
-from oomlint.findings.model import Evidence, Finding, Rule, Severity
+from oomlint.findings.model import Evidence, Finding, Rule, Safety, Severity
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -65,7 +65,7 @@ RULE = Rule(
     code="OOM310",
     name="variable-shape-batches",
     severity=Severity.NOTE,
-    fix=None,
+    fix=Safety.DISPLAY,
     literals=("padded_batch", "pad_sequences"),
     preview=True,
 )

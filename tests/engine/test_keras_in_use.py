@@ -44,7 +44,9 @@ def _codes(folder, code: str) -> list[str]:
     return [diagnostic.code for diagnostic in found.diagnostics]
 
 
-@pytest.mark.parametrize(("variable", "expected"), [(None, ["OOM305"]), ("tensorflow", ["OOM305"]), ("jax", [])])
+@pytest.mark.parametrize(
+    ("variable", "expected"), [(None, ["OOM305"]), ("tensorflow", ["OOM305"]), ("jax", [])]
+)
 def test_the_environment_says_what_keras_computes_with(project, monkeypatch, variable, expected):
     if variable:
         monkeypatch.setenv("KERAS_BACKEND", variable)
