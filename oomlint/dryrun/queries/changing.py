@@ -13,6 +13,7 @@ import libcst as cst
 
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.trace import Assign, Body, Call, Context, Loop
+from oomlint.dryrun.values.base import Sequence, deref
 from oomlint.syntax.uses import names_in, uses
 
 if TYPE_CHECKING:
@@ -197,8 +198,7 @@ class Changes:
         around = context.loops()
         own = _loop_of_target(assign)
         if own is not None:
-            few = own.trip is not None and isinstance(own.trip.value, int) and own.trip.value <= FEW
-            return Change(own, assign.place) if own in around and not few else None
+            return Change(own, assign.place) if own in around and not _few(own) else None
         shared = _shared(assign.context, context, body)
         if assign.augmented == "del":
             return None
@@ -225,6 +225,15 @@ class Changes:
             return None
         value, assign = next(iter(values.values()))
         return value, assign.context
+
+
+def _few(loop: Loop) -> bool:
+    """Whether a loop has few rounds, or goes over values that the text lists one by one: a sweep, which ends."""
+    if loop.trip is None or not isinstance(loop.trip.value, int):
+        return False
+    items = deref(loop.iterable) if loop.iterable is not None else None
+    listed = isinstance(items, Sequence) and items.kind in ("list", "tuple") and items.items is not None
+    return loop.trip.value <= (SMALL_RANGE if listed else FEW)
 
 
 def value_of(assign: Assign) -> cst.BaseExpression | None:
