@@ -29,9 +29,6 @@ SUBJECT = {
     "oom-064": ("OOM414",),
     "oom-075": ("OOM204",),
     "oom-105": ("OOM301", "OOM302"),
-    "oom-114": ("OOM301",),
-    "oom-143": ("OOM411",),
-    "oom-144": ("OOM411",),
     "oom-146": ("OOM406",),
     "oom-148": ("OOM406",),
     "oom-156": ("OOM407",),
@@ -43,17 +40,23 @@ SUBJECT = {
 SOURCE = re.compile(r"# source: [\w.-]+/[\w.-]+#\d+\n")
 
 
-# The card or the machine of the report, where it is not the default budget's.
+# The Keras of the report where the mistake is none on current ones; its card or machine where that is not the
+# default budget's.
+VERSION = re.compile(r"^# keras: ([\d.]+)$", re.MULTILINE)
 MEMORY = re.compile(r"^# (gpu|host): (.+)$", re.MULTILINE)
 
 
 def _settings(text: str, codes: list[str]) -> Settings | None:
     """The settings that a case asks for; None for the defaults."""
+    version = VERSION.search(text)
     sizes = {kind: parse_memory(amount) for kind, amount in MEMORY.findall(text)}
-    if not sizes:
+    if not sizes and version is None:
         return None
+    keras = tuple(map(int, version[1].split("."))) if version is not None else None
     budget = Budget(**sizes, **{f"{kind}_label": f"the report's {kind} memory" for kind in sizes})
-    return Settings(root=Path("/"), select=(*codes, "OOM001"), preview=True, budget=budget)
+    return Settings(
+        root=Path("/"), select=(*codes, "OOM001"), preview=True, budget=budget, target_keras=keras
+    )
 
 
 def _findings(path: Path, codes: list[str]) -> list[Diagnostic]:

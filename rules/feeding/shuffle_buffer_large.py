@@ -17,6 +17,8 @@ Three things cost next to nothing and are not reported: paths and labels; slices
 elements that an in-memory `cache()` holds already. But the buffer itself takes 140 to 200 bytes for each tensor:
 fifty million numbers of eight bytes fill 10 GB. Such numbers are shuffled in NumPy, in 0.4 GB.
 
+Before Keras 3.3, `image_dataset_from_directory(batch_size=None)` had such a buffer of its own, of 1,024 pictures.
+
 ## Example
 
 ```python
@@ -62,6 +64,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.pipelines import (
     BATCHING,
     SPLITTING,
@@ -73,7 +76,7 @@ from oomlint.dryrun.queries.pipelines import (
 from oomlint.dryrun.sizes import Factor, Size
 from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const
+from oomlint.dryrun.values.base import Const, Step, deref
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -88,12 +91,17 @@ RULE = Rule(
     name="shuffle-buffer-large",
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
-    literals=("shuffle", "shuffle_and_repeat"),
+    literals=("shuffle", "shuffle_and_repeat", "image_dataset_from_directory"),
 )
 
 # What the buffer itself takes for a tensor, however small: 140 B for a view of an array, 165 to 195 B for others.
 PER_TENSOR = 140
 WEIGHTLESS = 2048  # bytes of an element beside which that is of no account
+
+# Before Keras 3.3 a reader of pictures that makes no batches shuffled the decoded pictures, so many at a time
+# (keras#19502); since then it shuffles the paths.
+READER = "keras.utils.image_dataset_from_directory"
+OF_READER = 1024
 
 MOVABLE = BATCHING | {"map", "prefetch", "with_options"}
 
@@ -118,6 +126,28 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             evidence=[*factors(held), *_batch(dataset)],
             help=_help(dataset),
             fix=_fix(trace, call, dataset, settings),
+            severity=severity,
+        )
+    if not keras_at_least(trace, settings, 3, 3):
+        yield from _readers(trace, settings)
+
+
+def _readers(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """The buffer that Keras itself puts behind a reader without batches."""
+    for call in trace.calls(READER):
+        dataset, batch = deref(call.result), call.value("batch_size")
+        if not isinstance(dataset, Dataset) or not isinstance(batch, Const) or batch.value is not None:
+            continue
+        held = buffered(dataset, Const(OF_READER, (Step("Keras' own shuffle buffer", call.place),)))
+        severity = over(held, settings.budget.host) if held is not None else None
+        if held is None or severity is None or call.const("shuffle", True) is not True:
+            continue
+        yield RULE.finding(
+            call.place,
+            f"before Keras 3.3 this reader shuffles up to {OF_READER:,} decoded pictures where it makes no batches: "
+            f"{held} (budget: {settings.budget.host_label})",
+            evidence=factors(held),
+            help="use Keras 3.3 or newer, which shuffles the paths, or shuffle=False and a list of shuffled paths",
             severity=severity,
         )
 

@@ -4,7 +4,7 @@
 
 Reports `model.predict` on a single item (`x[None]`, `np.expand_dims(x, 0)`, `x[i:i + 1]`) in every round of a loop. It
 does not report the prediction of batches, of a fixed item once per epoch, `predict_on_batch`, or a few rounds. With
-versions before Keras 2.4 it is a warning.
+versions before Keras 2.4 it is a warning, for batches too.
 
 ## Why is this bad?
 
@@ -65,12 +65,12 @@ from oomlint.dryrun.queries.rounds import loops_around
 from oomlint.dryrun.queries.single_items import SingleItems
 from oomlint.dryrun.trace import Body, Branch, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Sequence, Value, deref
+from oomlint.dryrun.values.base import Mapping, Sequence, Value, deref
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.blocks import names_bound
 from oomlint.syntax.edits import Replace
-from oomlint.syntax.uses import names_in
+from oomlint.syntax.uses import names_in, uses
 
 if TYPE_CHECKING:
     from oomlint.project.settings import Settings
@@ -106,7 +106,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if id(call.node) in seen or loop.kind == "trials" or _few(call.context.loops()):
             continue
         argument = call.argument("x") or (call.arguments[0] if call.arguments else None)
-        if argument is None or not single.holds(argument.value):
+        alone = argument is not None and single.holds(argument.value)
+        if argument is None or not (alone or old):
             continue
         if (
             _is_large(deref(argument.value))
@@ -115,7 +116,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         ):
             continue
         seen.add(id(call.node))
-        yield _finding(trace, call, loop, old)
+        yield _finding(trace, call, loop, alone, old)
 
 
 def _few(loops: list[Loop]) -> bool:
@@ -161,7 +162,7 @@ def _is_epoch(trace: Trace, single: SingleItems, predicted: Call, loop: Loop) ->
     return False
 
 
-def _finding(trace: Trace, call: Call, loop: Loop, old: bool) -> Finding:
+def _finding(trace: Trace, call: Call, loop: Loop, alone: bool, old: bool) -> Finding:
     evidence = [Evidence("the loop", loop.place)]
     for clearing in trace.calls(*CLEARING):
         if loop in clearing.context.loops():
@@ -175,14 +176,14 @@ def _finding(trace: Trace, call: Call, loop: Loop, old: bool) -> Finding:
         how = f"in each of {loop.trip.value:,} rounds of a loop"
     costs = "each call sets up a pipeline for it, which takes longer than the model"
     if old:
-        costs = "each call sets up a pipeline for it, and before Keras 2.4 leaves memory behind"
+        costs = "before Keras 2.4 each call leaves memory behind"
     return RULE.finding(
         call.place,
-        f"`predict` runs on a single item {how}: {costs}",
+        f"`predict` runs {'on a single item ' if alone else ''}{how}: {costs}",
         evidence=evidence,
         help="predict all items with one call; where each depends on the one before, call the model itself, "
         "`model(x, training=False)`, which is for inputs that fit one batch",
-        fix=_fix(call),
+        fix=_fix(call) if alone else None,
         severity=Severity.WARNING if old else Severity.NOTE,
     )
 
@@ -200,8 +201,21 @@ def _fix(call: Call) -> Fix | None:
     ):
         return None
     outputs = deref(model.outputs) if isinstance(model, Model) and model.outputs is not None else None
-    if "" in call.targets or isinstance(outputs, Sequence):
+    if "" in call.targets or isinstance(outputs, Sequence | Mapping) or _is_taken_apart(call):
         return None  # several outputs
     source = call.source
     text = f"{source.code(node.func.value)}({source.code(first.value)}, training=False).numpy()"
     return Fix("call the model itself", Safety.UNSAFE, (Replace(call.place, text),))
+
+
+def _is_taken_apart(call: Call) -> bool:
+    """Whether the result is a dictionary, or several, as what follows uses it (`found["boxes"]`, `a, b = found`)."""
+    function = call.context.function()
+    block = function.node if function is not None else call.source.module
+    for use in uses(block, call.targets[0]) if call.targets else ():
+        match use.around:
+            case [cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString()))]), *_]:
+                return True
+            case [cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple() | cst.List())]), *_]:
+                return True
+    return False
