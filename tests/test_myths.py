@@ -149,7 +149,7 @@ MYTHS = {
         ("resize, then convert_image_dtype to normalise",),
         r"resize,? then `?convert_image_dtype",
         (
-            ("OOM311", "bad", r"the picture is float already, after resizing, and its values stay 0 to 255"),
+            ("OOM311", "bad", r"the picture is float already, after resizing, and stays 0 to 255"),
             ("OOM311", PAGE, r"scales integers to the range 0 to 1 and leaves floats as they are"),
         ),
     ),
