@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.queries.rounds import guarded, loops_around, rounds_of, site_in
-from oomlint.dryrun.trace import Body, Call, Context, Loop, Within
+from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Within
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Opaque, deref
 from oomlint.dryrun.values.graph import Symbol
@@ -138,9 +138,17 @@ def _running_loops(runs: list[Call]) -> dict[int, Call]:
     """Loops in whose rounds a session runs, with the call."""
     found: dict[int, Call] = {}
     for run in runs:
+        if _either_mode(run):
+            continue
         for loop in loops_around(run.context):
             found.setdefault(id(loop), run)
     return found
+
+
+def _either_mode(run: Call) -> bool:
+    """Whether the code asks itself first which mode it is in: nothing says that it is the graph's."""
+    tests = [branch.test_node for branch in run.context.all(Branch) if branch.test_node is not None]
+    return any("executing_eagerly" in run.source.code(test) for test in tests)
 
 
 def _is_legacy(trace: Trace) -> bool:
