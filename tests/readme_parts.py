@@ -42,7 +42,8 @@ def rules_table() -> str:
     rows = ["| code | name | severity | fix | what it finds |", "|---|---|---|---|---|"]
     for rule in sorted(pages, key=lambda rule: rule.code):
         summary = pages[rule].partition("\n")[0].replace("|", "\\|")
-        rows.append(f"| {rule.code} | {rule.name} | {rule.severity} | {fix_words(rule)} | {summary} |")
+        severity = f"{rule.severity}, in preview" if rule.preview else str(rule.severity)
+        rows.append(f"| {rule.code} | {rule.name} | {severity} | {fix_words(rule)} | {summary} |")
     return "\n".join(rows) + "\n"
 
 

@@ -86,7 +86,6 @@ RULE = Rule(
         ),
         *("load", "builder", "as_numpy", "image_dataset_from_directory", "read_file"),
     ),
-    preview=True,
 )
 
 BLOCK = ('{tf}.config.set_visible_devices([], "GPU")',)

@@ -85,7 +85,6 @@ RULE = Rule(
         "GPUOptions",
         "set_session",
     ),
-    preview=True,
 )
 
 GRAPHS = (

@@ -96,7 +96,6 @@ RULE = Rule(
         "remote",
         "use_multiprocessing",
     ),
-    preview=True,
 )
 
 TRAINS = (

@@ -62,7 +62,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     fix=Safety.DISPLAY,
     literals=("multi_gpu_model", "contrib", "experimental_run_v2", "experimental_make_numpy_dataset"),
-    preview=True,
 )
 
 COPIES = "keras.utils.multi_gpu_model"

@@ -70,7 +70,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("batch", "padded_batch", "ragged_batch"),
-    preview=True,
 )
 
 CALLS = ("tf.data.Dataset.batch", "tf.data.Dataset.padded_batch", "tf.data.Dataset.ragged_batch")

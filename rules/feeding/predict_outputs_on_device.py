@@ -80,7 +80,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("predict", "predict_generator"),
-    preview=True,
 )
 
 METHODS = ("keras.Model.predict", "keras.Model.predict_generator")

@@ -88,7 +88,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     fix=Safety.UNSAFE,
     literals=("convert_image_dtype",),
-    preview=True,
 )
 
 CONVERT = "tf.image.convert_image_dtype"

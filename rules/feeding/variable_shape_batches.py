@@ -67,7 +67,6 @@ RULE = Rule(
     severity=Severity.NOTE,
     fix=Safety.DISPLAY,
     literals=("padded_batch", "pad_sequences"),
-    preview=True,
 )
 
 LESS = frozenset({"lt", "le", "less", "less_equal"})

@@ -76,7 +76,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.SAFE,
     literals=("ImageDataGenerator",),
-    preview=True,
 )
 
 _GENERATOR = "keras.preprocessing.image.ImageDataGenerator"

@@ -84,7 +84,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("to_categorical", "eye", "identity", "zeros", "one_hot", "LabelBinarizer"),
-    preview=True,
 )
 
 MANY = 1_000  # classes

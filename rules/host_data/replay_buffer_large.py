@@ -95,7 +95,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("deque", "append", "zeros", "ones", "empty", "OutOfGraphReplayBuffer", "WrappedReplayBuffer"),
-    preview=True,
 )
 
 TRANSITION = 4  # state, action, reward and the state after; often whether it ended, too

@@ -87,7 +87,6 @@ RULE = Rule(
         "toarray", "todense", "A", "texts_to_matrix", "sequences_to_matrix", "OneHotEncoder", "DictVectorizer",
         "get_dummies", "TextVectorization",
     ),
-    preview=True,
 )  # fmt: skip
 
 WIDE = 1_000  # columns

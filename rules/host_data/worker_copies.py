@@ -101,7 +101,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("fit", "fit_generator", "evaluate", "evaluate_generator", "predict", "predict_generator"),
-    preview=True,
 )
 
 _ARGUMENTS = ("workers", "use_multiprocessing", "max_queue_size")

@@ -89,7 +89,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     fix=Safety.DISPLAY,
     literals=("fit", "fit_generator", "train_on_batch", "GradientTape"),
-    preview=True,
 )
 
 

@@ -90,7 +90,6 @@ RULE = Rule(
         "softmax",
         "Softmax",
     ),
-    preview=True,
     backends=TENSORFLOW_BACKEND,
 )
 

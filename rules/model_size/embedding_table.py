@@ -83,7 +83,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("Embedding",),
-    preview=True,
 )
 
 

@@ -76,7 +76,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("Dense", "EinsumDense"),
-    preview=True,
 )
 
 

@@ -92,7 +92,6 @@ RULE = Rule(
         "py_function",
         "numpy_function",
     ),
-    preview=True,
     backends=TENSORFLOW_BACKEND,
 )
 

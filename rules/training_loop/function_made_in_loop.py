@@ -102,7 +102,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("function", "defun"),
-    preview=True,
 )
 
 FEW = 4

@@ -82,7 +82,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("function", "defun"),
-    preview=True,
 )
 
 HELP = {

@@ -95,7 +95,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("function", "defun", "call", "train_step"),
-    preview=True,
 )
 
 # Rounds (benchmarks/unrolled_loops.py): 50 of a recurrent cell are 4,300 nodes, 20 updates 5,400.

@@ -84,7 +84,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     fix=Safety.UNSAFE,
     literals=("run", "eval"),
-    preview=True,
 )
 
 HELP = (

@@ -81,7 +81,6 @@ RULE = Rule(
     severity=Severity.NOTE,
     fix=Safety.UNSAFE,
     literals=("predict",),
-    preview=True,
     backends=TENSORFLOW_BACKEND,
 )
 

@@ -73,7 +73,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("TensorBoard",),
-    preview=True,
 )
 
 # Measured at the peak of tf.summary.histogram (tests/claims): one_hot(30) in float64, and the buckets' own tensors.
