@@ -80,7 +80,6 @@ RULE = Rule(
     severity=Severity.NOTE,
     fix=Safety.UNSAFE,
     literals=("compile", "GradientTape"),
-    preview=True,
 )
 
 WITHOUT_TENSOR_CORES = ("P100", "GTX-1080-Ti")  # compute capability below 7.0

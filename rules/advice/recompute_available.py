@@ -82,7 +82,6 @@ RULE = Rule(
     severity=Severity.NOTE,
     fix=Safety.DISPLAY,
     literals=("fit", "fit_generator", "train_on_batch", "GradientTape"),
-    preview=True,
 )
 
 
