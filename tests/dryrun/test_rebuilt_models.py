@@ -30,6 +30,9 @@ from .test_keras_shapes import count, plain
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+# Keras 3 builds a layer of layers by tracing it, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore:`build\\(\\)` was called:UserWarning")
+
 MODELS = Path(__file__).parents[2] / "fixtures" / "models"
 
 # Per script: the name a model is bound to, and Keras' own way to make it.
