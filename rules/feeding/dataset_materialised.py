@@ -107,17 +107,18 @@ PICTURES = frozenset({"image", "decoded"})
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Lists of a dataset, loops that fill one, and batches of everything."""
     for call in trace.calls(*TAKEN):
-        dataset = _dataset(trace, call.arguments[0].value) if call.arguments else None
-        if dataset is None:
+        source = call.arguments[0].value if call.arguments else None
+        dataset = _dataset(trace, source) if source is not None else None
+        if source is None or dataset is None:
             continue
         kept = deref(call.result.any) if isinstance(call.result, Sequence) and _every(call) else None
-        parts = leaves(dataset.element) if kept is None else _of_element(trace, kept, dataset)
+        parts = leaves(dataset.element) if kept is None else _of_element(trace, kept, dataset, source)
         yield from _finding(call.place, "a list of", parts, dataset, dataset.count, settings)
     for call in trace.calls(*KEPT):
         loop, dataset = _loop_over(trace, call)
         if dataset is None or loop is None or not call.arguments or _made_inside(call, loop):
             continue
-        parts = _of_element(trace, call.arguments[0].value, dataset)
+        parts = _of_element(trace, call.arguments[0].value, dataset, loop.iterable)
         if loop is not call.context.innermost(Loop):  # row by row: together they are what the element is
             parts = leaves(dataset.element)[:1] if _pictures(parts) else []
         yield from _finding(call.place, "this loop keeps", parts, dataset, dataset.count, settings)
@@ -215,9 +216,13 @@ def _made_inside(call: Call, loop: Loop) -> bool:
     return context is None or any(frame is loop for frame in context.frames())
 
 
-def _of_element(trace: Trace, value: Value, dataset: Dataset) -> list[Value]:
+def _of_element(trace: Trace, value: Value, dataset: Dataset, source: Value | None) -> list[Value]:
     """The parts of a kept value that are data of the element: itself, rows of it, the same in another form."""
-    own = {id(leaf) for leaf in leaves(dataset.element)}
+    given = leaves(dataset.element)
+    source = deref(source) if source is not None else None
+    if isinstance(source, Sequence):  # an iterator's NumPy arrays are other values than the dataset's tensors
+        given += leaves(source.element)
+    own = {id(leaf) for leaf in given}
     cut = {id(call.result): call for call in trace.calls("operator.getitem")}
     found: list[Value] = []
     for part in leaves(value):

@@ -60,8 +60,21 @@ def load(call: Call, run: Run) -> Value:
     else:
         result = _nested(call, known, split)
     if call.argument("with_info") is not None and call.const("with_info") is not False:
-        return Sequence("tuple", items=[result, Opaque("tensorflow_datasets.core.DatasetInfo", call)])
+        return Sequence("tuple", items=[result, _info(call, known)])
     return result
+
+
+def _info(call: Call, known: Known | None) -> Opaque:
+    """What `info.splits["train"].num_examples` asks; parts such as `train[:80%]` may be asked for as well."""
+    info = Opaque("tensorflow_datasets.core.DatasetInfo", call)
+    if known is not None:
+        step = Step(f"tfds.load({call.const('name')!r})", call.place)
+        splits: dict[object, Value] = {
+            name: Opaque("tensorflow_datasets.core.SplitInfo", call, {"num_examples": Const(count, (step,))})
+            for name, count in known[1].items()
+        }
+        info.attributes["splits"] = Mapping(splits, complete=False)
+    return info
 
 
 Known = tuple[tuple["int | None", ...], dict[str, int]]
