@@ -273,7 +273,11 @@ def comprehension(run: Run, node: Any) -> Value:
     element = results[0] if len(results) == 1 else join_all(results)
     made = Sequence(kind, element=soften(element), count=count, context=run.context, loop=loop)
     source = deref(loop.iterable) if loop.iterable is not None else None
-    if kind == "list" and isinstance(source, Dataset):
+    if (
+        kind == "list"
+        and source is not None
+        and (isinstance(source, Dataset) or "tf.data" in tags_of(source))
+    ):
         call = Call(
             "builtins.list", loop.place, run.context, None, (Argument(source, loop.place),), result=made
         )

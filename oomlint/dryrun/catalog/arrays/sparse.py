@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.catalog.arrays.loading import Unpickled
 from oomlint.dryrun.catalog.arrays.making import as_array, dense, step, tags_of_all
 from oomlint.dryrun.catalog.arrays.operators import LIBRARY_ITEMS
 from oomlint.dryrun.catalog.registry import attribute, duck, function, method
@@ -99,6 +100,12 @@ def toarray(call: Call, run: Run) -> Value:
     if not isinstance(array, Array) or array.library != LIBRARY:
         return Unknown(tags=tags_of_all(array))
     return made_dense(call, array)
+
+
+@method(Unpickled, "toarray", "todense")
+def unpickled_toarray(call: Call, run: Run) -> Value:
+    """`pickle.load(file).toarray()`: then it was a sparse matrix that was pickled."""
+    return made_dense(call, Array(LIBRARY, tags=tags_of_all(call.receiver)))
 
 
 @attribute(Array, "A")
