@@ -115,7 +115,7 @@ def is_scalar(kept: Kept, targets: set[int]) -> bool:
     return id(kept.value) in targets
 
 
-def rounds_of(kept: Kept) -> tuple[Loop | None, int | None] | None:
+def rounds_of(trace: Trace, kept: Kept) -> tuple[Loop | None, int | None] | None:
     """The loop (None in a callback) that fills a container, and how often where that is known; None if nothing does."""
     context = kept.call.context
     function = context.function()
@@ -136,7 +136,7 @@ def rounds_of(kept: Kept) -> tuple[Loop | None, int | None] | None:
             outside = outside[index:]  # loops inside the tape make tensors that its gradient needs
             break
     loops = [frame for frame in outside if isinstance(frame, Loop) and id(frame) not in before]
-    if loops and not _is_one_per_thing(kept, loops[0]):
+    if loops and not _is_one_per_thing(trace, kept, loops[0]):
         times: int | None = 1
         for loop in loops:
             trip = loop.trip.value if loop.trip is not None else None
@@ -175,11 +175,12 @@ def sometimes(kept: Kept) -> bool:
     return any(isinstance(frame, Branch) and id(frame) not in before for frame in kept.call.context.frames())
 
 
-def _is_one_per_thing(kept: Kept, loop: Loop) -> bool:
+def _is_one_per_thing(trace: Trace, kept: Kept, loop: Loop) -> bool:
     """Whether the loop goes over models, metrics or named things, of which there are a few, and not over data."""
     node = loop.place.node
     names = target_names(node.target) if isinstance(node, cst.For) else []
-    if isinstance(node, cst.For) and _is_over_parts(node, names) and not _is_data(loop):
+    parts = isinstance(node, cst.For) and _is_over_parts(node, names) and not _is_data(loop)
+    if parts and not _is_of_a_model(trace, kept.value):
         return True
     if kept.call.name == "operator.setitem":
         counted = kept.call.arguments[1].value
@@ -192,6 +193,12 @@ def _is_one_per_thing(kept: Kept, loop: Loop) -> bool:
 
 def _is_data(loop: Loop) -> bool:
     return isinstance(deref(loop.iterable or Unknown()), Dataset)
+
+
+def _is_of_a_model(trace: Trace, value: Value) -> bool:
+    """Whether a whole model gave the tensor: levels and layers are its parts, what it is called on is data."""
+    maker = trace.maker(value)
+    return maker is not None and maker.name == "keras.Model.__call__"
 
 
 def _is_over_parts(loop: cst.For, names: list[str]) -> bool:

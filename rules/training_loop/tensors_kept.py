@@ -113,7 +113,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             id(kept.value) in targets or keeping.is_computed(trace, kept.value, 0)
         ):
             continue
-        rounds = keeping.rounds_of(kept)
+        rounds = keeping.rounds_of(trace, kept)
         if rounds is None or keeping.is_bounded(trace, kept) or fates.of(kept).reset:
             continue
         if keeping.is_one_per_variable(trace, rounds[0]):
