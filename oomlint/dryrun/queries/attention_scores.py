@@ -205,7 +205,9 @@ def _two_tensors(product: Call) -> bool:
     """Whether both factors are data, one for each sample; a weight times data is a dense layer."""
     given = [deref(argument.value) for argument in product.arguments]
     arrays = [value for value in given if isinstance(value, Array)]
-    return len(arrays) > 1 and all(value.library != "variable" and len(value.shape or ()) > 2 for value in arrays)
+    return len(arrays) > 1 and all(
+        value.library != "variable" and len(value.shape or ()) > 2 for value in arrays
+    )
 
 
 def _own(use: Use, call: Call, trained: Trained) -> Scores | None:

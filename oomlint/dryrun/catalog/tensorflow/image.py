@@ -186,10 +186,15 @@ def patches(call: Call, run: Run) -> Value:
     shape = shaped(images)
     sizes, strides, rates = (shape_of(call.value(name)) for name in ("sizes", "strides", "rates"))
     padding = call.const("padding")
-    given = [sizes, strides, rates]
-    if shape is None or len(shape) != 4 or any(part is None or len(part) != 4 for part in given):
+    if (
+        shape is None
+        or len(shape) != 4
+        or sizes is None
+        or strides is None
+        or rates is None
+        or any(len(part) != 4 for part in (sizes, strides, rates))
+    ):
         return result(call, images, None if shape is None else (shape[0], None, None, None), typed(images))
-    assert sizes is not None and strides is not None and rates is not None
     grid = [_fitting(shape[at], sizes[at], strides[at], rates[at], padding) for at in (1, 2)]
     channels = [number(dim) for dim in (sizes[1], sizes[2], shape[3])]
     depth: Dim = None
