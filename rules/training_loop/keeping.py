@@ -24,6 +24,10 @@ FEW = 10  # as many tensors are not a collection yet
 COMPUTES = ("keras.Model.", "keras.Layer.", "keras.losses.", "keras.metrics.")
 # What a session of TF1 gives back is NumPy's.
 SESSIONS = ("tf.Session.", "tf.InteractiveSession.")
+# Functions of TF1 alone, whose results are operations of a graph.
+OF_A_GRAPH = frozenset(
+    ["tf.assign", "tf.assign_add", "tf.assign_sub", "tf.placeholder", "tf.get_variable", "tf.Print"]
+)
 # Methods that run before what fills a list; others that set it to an empty one start it again.
 BEGINNINGS = frozenset(["__init__", "build", "setup", "on_train_begin", "on_test_begin", "on_predict_begin"])
 AVERAGES = frozenset("mean average median plot nanmean sum min max".split())
@@ -95,7 +99,7 @@ def is_computed(trace: Trace, value: Value, depth: int) -> bool:
     ):
         return True
     maker = trace.maker(value)
-    if maker is None or depth > 8 or maker.name.startswith(SESSIONS):
+    if maker is None or depth > 8 or maker.name.startswith(SESSIONS) or maker.name in OF_A_GRAPH:
         return False
     tensor = isinstance(value, Array) and value.library == "tensor"
     if not tensor and not (isinstance(value, Unknown) and maker.name.startswith(("tf.", "keras.ops."))):
