@@ -168,6 +168,8 @@ def _receiver(call: Call, changes: Changes) -> Retraced | None:
     loop = _made_in_loop(instance, call.context)
     if loop is None or instance.facet is not None:
         return None
+    if instance.place is not None and guarded(None, loop, instance.place.node):
+        return None  # made once, on the first pass
     change = Change(loop, instance.place or call.place)
     if _few(change):
         return None
