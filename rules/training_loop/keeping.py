@@ -210,13 +210,24 @@ def _is_over_parts(loop: cst.For, names: list[str]) -> bool:
     found = [use for name in names for use in uses(loop.body, name)]
     if any(isinstance(use.parent, cst.Call) and use.parent.func is use.node for use in found):
         return True
-    keys = [isinstance(use.parent, cst.Index) for use in found]
+    keys = [isinstance(use.parent, cst.Index) or _is_in_a_text(use) for use in found]
     match loop.iter:
         case cst.Call(func=cst.Name(value="range"), args=[cst.Arg(value=first), _]):
             return any(keys) and not isinstance(first, cst.Integer)
         case cst.Call(func=cst.Name(value="range")):
             return False
     return bool(keys) and all(keys)
+
+
+def _is_in_a_text(use: Use) -> bool:
+    """Whether a name becomes part of a text, as a key does: `"loss_%d" % level`, `f"loss_{level}"`."""
+    match use.parent:
+        case (
+            cst.BinaryOperation(left=cst.SimpleString(), operator=cst.Modulo())
+            | cst.FormattedStringExpression()
+        ):
+            return True
+    return False
 
 
 def is_one_per_variable(trace: Trace, loop: Loop | None) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.queries.rounds import guarded, loops_around, rounds_of, site_in
-from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Within
+from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Role, Within
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Opaque, deref
 from oomlint.dryrun.values.graph import Symbol
@@ -89,8 +89,8 @@ def graph_growth(trace: Trace) -> Iterator[Growth]:
     fresh = _fresh_loops(trace)
     in_loops: dict[int, Growth] = {}
     for call in trace.all_calls():
-        if not is_op(call):
-            continue
+        if not is_op(call) or any(role.name.startswith("tf.data.") for role in call.context.all(Role)):
+            continue  # what a dataset maps is a function's graph, and one operation here
         loop = next((one for one in loops_around(call.context) if id(one) in running), None)
         if loop is not None:
             if _counts(trace, call, loop, legacy, fresh):
