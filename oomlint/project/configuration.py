@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oomlint.project.gpus import write_bytes
 from oomlint.project.options import OPTIONS, OptionError, nearest
 from oomlint.project.settings import Budget, Settings, gpu_words
+
+if TYPE_CHECKING:
+    from oomlint.project.keras_in_use import KerasInUse
 
 # In the order in which they win within one folder.
 CONFIGURATION_FILES = (".oomlint.toml", "oomlint.toml", "pyproject.toml")
@@ -88,16 +90,13 @@ class _Layer:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     # Imported here: a run without a configuration file does not pay for it.
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    from oomlint.project.toml import parse_toml
+
     try:
-        content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        return content
+        return parse_toml(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigurationError(f"{path}: {error}") from None
 
 
@@ -180,7 +179,7 @@ class Configurations:
         self._isolated = isolated
         self._folders: dict[Path, Configuration] = {}
         self._completed: dict[Path, Configuration] = {}
-        self._versions: dict[Path, tuple[tuple[int, ...], str] | None] = {}
+        self._keras: KerasInUse | None = None
         self._files: dict[Path, Configuration | None] = {}
         self._explicit: Configuration | None = None
         if file is not None:
@@ -216,21 +215,23 @@ class Configurations:
     def _complete(self, configuration: Configuration, folder: Path) -> Configuration:
         if self._isolated:
             return configuration
-        from oomlint.project import keras_in_use
+        if self._keras is None:
+            from oomlint.project.keras_in_use import KerasInUse
 
+            self._keras = KerasInUse()
         settings, origins = configuration.settings, dict(configuration.origins)
-        if settings.target_keras is None:
-            root = settings.root if folder.is_relative_to(settings.root) else project_root(folder)
-            version = keras_in_use.version_for(folder, root, self._versions)
-            if version is not None:
-                settings = replace(settings, target_keras=version[0])
-                origins["target-keras"] = version[1]
-        if settings.keras_backend is None:
-            backend = keras_in_use.backend()
-            if backend is not None:
-                settings = replace(settings, keras_backend=backend[0])
-                origins["keras-backend"] = backend[1]
-        return Configuration(settings, origins, configuration.file)
+        changes: dict[str, Any] = {}
+        root = settings.root if folder.is_relative_to(settings.root) else project_root(folder)
+        known = {
+            "target-keras": self._keras.version(folder, root) if settings.target_keras is None else None,
+            "keras-backend": self._keras.backend() if settings.keras_backend is None else None,
+        }
+        for key, found in known.items():
+            if found is not None:
+                changes[OPTIONS[key].field], origins[key] = found
+        if not changes:
+            return configuration
+        return Configuration(replace(settings, **changes), origins, configuration.file)
 
     def _nearest(self, folder: Path) -> Configuration | None:
         """The configuration file in this folder, or in the nearest one above it."""

@@ -31,22 +31,37 @@ _FUTURE = 99
 _MINORS = {1: range(15, -1, -1), 2: range(25, -1, -1), 3: (_FUTURE, *range(30, -1, -1))}
 
 
-def version_for(folder: Path, root: Path, known: dict[Path, Version | None]) -> Version | None:
-    """The Keras version that an installation of the project gets, and where that is known from.
+class KerasInUse:
+    """Asks each folder, each project and the machine once."""
 
-    The nearest folder from `folder` up to `root` whose lock file or requirements leave no choice of generation
-    decides, then the project's virtual environment, then the one that this program runs in. None: anything goes.
-    `known` remembers what was found in each folder.
-    """
-    for above in (folder, *folder.parents):
-        if above not in known:
-            known[above] = _pinned(above)
-        pinned = known[above]
-        if pinned is not None:
-            return pinned
-        if above == root:
-            break
-    return _installed(_environments(root))
+    def __init__(self) -> None:
+        self._by_pins: dict[Path, Version | None] = {}
+        self._by_installation: dict[Path, Version | None] = {}
+        self._backend: list[tuple[KerasBackend, str] | None] = []  # empty until it is asked for
+
+    def version(self, folder: Path, root: Path) -> Version | None:
+        """The Keras version that an installation of the project gets, and where that is known from.
+
+        The nearest folder from `folder` up to `root` whose lock file or requirements leave no choice of generation
+        decides, then the project's virtual environment, then the one that this program runs in. None: anything goes.
+        """
+        for above in (folder, *folder.parents):
+            if above not in self._by_pins:
+                self._by_pins[above] = _pinned(above)
+            pinned = self._by_pins[above]
+            if pinned is not None:
+                return pinned
+            if above == root:
+                break
+        if root not in self._by_installation:
+            self._by_installation[root] = _installed(_environments(root))
+        return self._by_installation[root]
+
+    def backend(self) -> tuple[KerasBackend, str] | None:
+        """The backend that Keras 3 would start with on this machine, if anything says so."""
+        if not self._backend:
+            self._backend.append(_backend())
+        return self._backend[0]
 
 
 def _pinned(folder: Path) -> Version | None:
@@ -130,11 +145,10 @@ def _installed(places: Iterable[Path]) -> Version | None:
     return None
 
 
-def backend() -> tuple[KerasBackend, str] | None:
-    """The backend that Keras 3 would start with on this machine, if anything says so.
+def _backend() -> tuple[KerasBackend, str] | None:
+    """`KERAS_BACKEND` counts first, then `keras.json` in `$KERAS_HOME` or `~/.keras` (keras/src/backend/config.py).
 
-    `KERAS_BACKEND` counts first, then `keras.json` in `$KERAS_HOME` or `~/.keras`
-    (keras/src/backend/config.py). Keras writes that file itself with "tensorflow" in it, which says nothing.
+    Keras writes that file itself with "tensorflow" in it, which says nothing.
     """
     named = os.environ.get("KERAS_BACKEND", "")
     if named in BACKENDS:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 # The distributions that decide; each is a name of one of the two.
 KERAS = ("keras", "keras-nightly")
@@ -91,7 +89,7 @@ def _requirement(line: str) -> tuple[str, str] | None:
     return found["name"].lower(), re.sub(r"\s", "", found["specifier"]).rstrip(",")
 
 
-def _all(lines: Iterator[object]) -> Iterator[tuple[str, str]]:
+def _all(lines: Iterable[object]) -> Iterator[tuple[str, str]]:
     for line in lines:
         found = _requirement(line) if isinstance(line, str) else None
         if found is not None:
@@ -99,7 +97,8 @@ def _all(lines: Iterator[object]) -> Iterator[tuple[str, str]]:
 
 
 def _requirements(text: str) -> Iterator[tuple[str, str]]:
-    yield from _all(iter(text.splitlines()))
+    """One requirement a line: those of pip, and those under `install_requires` in a setup.cfg."""
+    yield from _all(text.splitlines())
 
 
 # uv, poetry, pdm and pylock.toml all write a package's version on the line below its name. Reading those two lines
@@ -120,16 +119,7 @@ def _pipfile_lock(text: str) -> Iterator[tuple[str, str]]:
         packages = content.get(group, {}) if isinstance(content, dict) else {}
         for name, entry in packages.items() if isinstance(packages, dict) else ():
             if isinstance(entry, dict):
-                yield from _all(iter([f"{name}{entry.get('version', '')}"]))
-
-
-def _toml(text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    content: dict[str, Any] = tomllib.loads(text)
-    return content
+                yield from _all([f"{name}{entry.get('version', '')}"])
 
 
 def _tables(value: object) -> Iterator[object]:
@@ -145,10 +135,13 @@ def _tables(value: object) -> Iterator[object]:
 
 
 def _pyproject(text: str) -> Iterator[tuple[str, str]]:
-    content = _toml(text)
+    # Imported here: a folder without such a file does not pay for it.
+    from oomlint.project.toml import parse_toml
+
+    content = parse_toml(text)
     project = content.get("project", {})
     if isinstance(project, dict):
-        yield from _all(iter(_tables(project.get("dependencies"))))
+        yield from _all(_tables(project.get("dependencies")))
         yield from _all(_tables(project.get("optional-dependencies")))
     yield from _all(_tables(content.get("dependency-groups")))
     tool = content.get("tool", {})
@@ -157,7 +150,9 @@ def _pyproject(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _pipfile(text: str) -> Iterator[tuple[str, str]]:
-    yield from _named(_toml(text))
+    from oomlint.project.toml import parse_toml
+
+    yield from _named(parse_toml(text))
 
 
 def _named(table: object) -> Iterator[tuple[str, str]]:
@@ -181,10 +176,6 @@ def _caret(version: str) -> str:
     if version[:1].isdigit():
         return f"=={version}"
     return "" if version == "*" else version.replace(" ", "")
-
-
-def _setup_cfg(text: str) -> Iterator[tuple[str, str]]:
-    yield from _all(iter(text.splitlines()))
 
 
 def _setup_py(text: str) -> Iterator[tuple[str, str]]:
@@ -217,7 +208,7 @@ _FILES: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
     "requirements.txt": _requirements,
     "pyproject.toml": _pyproject,
     "Pipfile": _pipfile,
-    "setup.cfg": _setup_cfg,
+    "setup.cfg": _requirements,
     "setup.py": _setup_py,
     "environment.yml": _conda,
     "environment.yaml": _conda,

@@ -6,6 +6,7 @@ import pytest
 
 from oomlint.project import keras_in_use
 from oomlint.project.configuration import Configurations
+from oomlint.project.keras_in_use import KerasInUse
 
 
 @pytest.fixture(autouse=True)
@@ -49,13 +50,13 @@ def _elsewhere(monkeypatch, tmp_path):
 )
 def test_the_newest_that_a_pin_allows(tmp_path, requirement, version):
     (tmp_path / "requirements.txt").write_text(requirement + "\n")
-    found = keras_in_use.version_for(tmp_path, tmp_path, {})
+    found = KerasInUse().version(tmp_path, tmp_path)
     assert found == (None if version is None else (version, f"requirements.txt: {requirement}"))
 
 
 def test_the_pin_of_keras_comes_before_that_of_tensorflow(tmp_path):
     (tmp_path / "requirements.txt").write_text("tensorflow==2.18.0\nkeras==3.7.0\n")
-    assert keras_in_use.version_for(tmp_path, tmp_path, {})[0] == (3, 7)
+    assert KerasInUse().version(tmp_path, tmp_path)[0] == (3, 7)
 
 
 def test_the_nearest_folder_decides_and_the_root_is_the_last(tmp_path):
@@ -64,12 +65,12 @@ def test_the_nearest_folder_decides_and_the_root_is_the_last(tmp_path):
     (tmp_path / "requirements.txt").write_text("keras==2.0.0\n")
     (tmp_path / "project" / "requirements.txt").write_text("keras==3.1.0\n")
     (example / "requirements.txt").write_text("tensorflow==2.8.0\n")
-    known: dict = {}
+    known = KerasInUse()
     root = tmp_path / "project"
-    assert keras_in_use.version_for(example, root, known)[0] == (2, 8)
-    assert keras_in_use.version_for(example.parent, root, known)[0] == (3, 1)
+    assert known.version(example, root)[0] == (2, 8)
+    assert known.version(example.parent, root)[0] == (3, 1)
     (root / "requirements.txt").unlink()
-    assert keras_in_use.version_for(example.parent, root, {}) is None
+    assert KerasInUse().version(example.parent, root) is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_what_is_installed_counts_where_nothing_is_pinned(tmp_path, folders, exp
     for name in folders:
         (tmp_path / "site-packages" / name).mkdir(parents=True)
     (tmp_path / "requirements.txt").write_text("keras\n")
-    assert keras_in_use.version_for(tmp_path, tmp_path, {}) == expected
+    assert KerasInUse().version(tmp_path, tmp_path) == expected
 
 
 def test_configuration_wins_and_the_origin_is_told(tmp_path):
@@ -108,13 +109,13 @@ def test_an_isolated_run_asks_nobody(tmp_path, monkeypatch):
 
 
 def test_the_backend_of_the_environment_comes_before_keras_json(tmp_path, monkeypatch):
-    assert keras_in_use.backend() is None
+    assert KerasInUse().backend() is None
     (tmp_path / "no-home").mkdir()
     file = tmp_path / "no-home" / "keras.json"
     file.write_text('{"backend": "torch", "floatx": "float32"}')
-    assert keras_in_use.backend() == ("torch", str(file))
+    assert KerasInUse().backend() == ("torch", str(file))
     monkeypatch.setenv("KERAS_BACKEND", "jax")
-    assert keras_in_use.backend() == ("jax", "KERAS_BACKEND")
+    assert KerasInUse().backend() == ("jax", "KERAS_BACKEND")
     (tmp_path / "oomlint.toml").write_text('keras-backend = "tensorflow"\n')
     assert Configurations().for_document(tmp_path).settings.keras_backend == "tensorflow"
 
@@ -123,4 +124,15 @@ def test_the_backend_of_the_environment_comes_before_keras_json(tmp_path, monkey
 def test_a_keras_json_that_says_nothing(tmp_path, text):
     (tmp_path / "no-home").mkdir()
     (tmp_path / "no-home" / "keras.json").write_text(text)
-    assert keras_in_use.backend() is None
+    assert KerasInUse().backend() is None
+
+
+def test_what_is_installed_is_looked_up_once_for_a_project(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(keras_in_use, "_environments", lambda root: asked.append(root) or [])
+    found = Configurations()
+    (tmp_path / "pyproject.toml").touch()
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        assert found.for_document(tmp_path / name).settings.target_keras is None
+    assert asked == [tmp_path]
