@@ -39,6 +39,7 @@ LAYERS = (
     "documents",
     "syntax",
     "dryrun",
+    "estimate",
     "findings",
     "rules",
     "engine",

@@ -1,0 +1,1 @@
+"""Cuts out of a script what builds its model."""

@@ -1,0 +1,1 @@
+"""Engine graph: the lives of the buffers of the traced step, in the order in which TensorFlow runs it."""

@@ -1,0 +1,48 @@
+"""What the engines work on, and what they give back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from oomlint.estimate.request import Mode
+from oomlint.estimate.result import Certainty, LayerShare
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Shape, batch included and without unknowns, and dtype of a tensor that goes into the step."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(slots=True)
+class Subject:
+    """A compiled Keras model with built weights and optimizer slots, none of which need to be allocated.
+
+    `data` is what `model.train_step` is handed: a nest of `Spec` of the form `(x,)`, `(x, y)` or
+    `(x, y, sample_weight)`; with mode `predict`, `(x,)`.
+    """
+
+    model: Any
+    data: tuple[Any, ...]
+    mode: Mode = "train"
+    assumptions: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Footprint:
+    """What an engine found: the parts (see `result.PARTS`) add up to `peak`, before anything is rounded for people."""
+
+    peak: int
+    parts: dict[str, int]
+    certainty: dict[str, Certainty]
+    layers: list[LayerShare] = field(default_factory=list)
+    timeline: list[tuple[str, int]] = field(default_factory=list)
+    peak_at: str = ""
+    # Fractions of the peak by which the truth may lie lower or higher, from the engine's own comparison.
+    lower: float = 0.0
+    upper: float = 0.0
+    outside_pool: dict[str, int] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
