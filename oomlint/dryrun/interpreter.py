@@ -168,7 +168,8 @@ class Run:
         call: a loss function, the methods of a Sequence.
         """
         self.fuel = max(self.fuel, 0) + FUEL_PER_STATEMENT * count(self.source.module)
-        given = {id(function) for function in self.trace.functions_given()}
+        others = any(function.source is not self.source for function in self.functions)
+        given = {id(function) for function in self.trace.functions_given()} if others else set()
         position = 0
         while position < len(self.functions):
             first = self.functions[position]

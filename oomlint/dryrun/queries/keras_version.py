@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.queries.environment import environment
+from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.values.base import Const
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ _ONLY_IN_TENSORFLOW = (
 )  # fmt: skip
 
 
+@once_per_trace
 def for_keras_2(trace: Trace) -> bool:
     """Whether the script can only be meant for Keras 2.
 
@@ -80,6 +82,11 @@ def for_keras_2(trace: Trace) -> bool:
     )
 
 
+@once_per_trace
+def _for_keras_3(trace: Trace) -> bool:
+    return any(trace.calls_under(name) for name in _KERAS_3)
+
+
 def _is_gone(module: str) -> bool:
     return any(module == gone or module.startswith(gone + ".") for gone in _MODULES)
 
@@ -95,10 +102,6 @@ def keras_at_least(trace: Trace, settings: Settings, *version: int) -> bool:
         if target[0] != 2:
             target = (2,)
         return target[: len(version)] >= version[: len(target)]
-    if (
-        version[:1] == (3,)
-        and version[1:] in ((), (0,))
-        and any(trace.calls_under(name) for name in _KERAS_3)
-    ):
+    if version[:1] == (3,) and version[1:] in ((), (0,)) and _for_keras_3(trace):
         return True
     return settings.keras_at_least(*version)

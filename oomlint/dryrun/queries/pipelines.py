@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
+from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Branch, Call, Event, Iterate, Role
 from oomlint.dryrun.values.arrays import Array
@@ -132,15 +132,10 @@ def between(trace: Trace, first: Call, last: Call) -> Iterator[Event]:
 
 def uses_of(trace: Trace, stage: Call) -> list[tuple[Call | Iterate, Dataset]]:
     """What happens to the datasets that have a stage behind them: further stages, loops, training."""
-    table = _USES.get(trace)
-    if table is None:
-        table = _USES[trace] = _all_uses(trace)
-    return [(event, dataset) for event, dataset in table.get(id(stage), ()) if event is not stage]
+    return [(event, dataset) for event, dataset in _all_uses(trace).get(id(stage), ()) if event is not stage]
 
 
-_USES: WeakKeyDictionary[Trace, dict[int, list[tuple[Call | Iterate, Dataset]]]] = WeakKeyDictionary()
-
-
+@once_per_trace
 def _all_uses(trace: Trace) -> dict[int, list[tuple[Call | Iterate, Dataset]]]:
     """For every stage the events that datasets with it take part in: one walk over the trace for all questions."""
     table: dict[int, list[tuple[Call | Iterate, Dataset]]] = {}

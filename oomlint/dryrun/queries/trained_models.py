@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from oomlint.dryrun.catalog.keras.batch_sources import BatchSource
 from oomlint.dryrun.catalog.keras.dims import known
@@ -12,6 +11,7 @@ from oomlint.dryrun.catalog.keras.graph import tensors
 from oomlint.dryrun.catalog.keras.training import frozen_layers, inputs_in, slots_of
 from oomlint.dryrun.catalog.tensorflow.distribution import PER_REPLICA
 from oomlint.dryrun.queries import replicas
+from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.queries.pipelines import BATCHING, SPLITTING, stage_name
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.trace import Try, Within
@@ -48,15 +48,14 @@ class Trained:
     step: Place | None = None  # the call that goes through its batches, or takes the gradient
 
 
+@once_per_trace
 def trained_models(trace: Trace) -> list[Trained]:
     """Every model that is compiled for training, or whose gradients are taken, once for each way it is trained."""
-    if trace not in _FOUND:
-        compiled = list(_compiled(trace))
-        # A `train_step` of the model's own is no second training.
-        own = {id(trained.model) for trained in compiled if trained.batch is not None}
-        found = [*compiled, *(trained for trained in _taped(trace) if id(trained.model) not in own)]
-        _FOUND[trace] = [trained for trained in found if not _elsewhere(trained)]
-    return _FOUND[trace]
+    compiled = list(_compiled(trace))
+    # A `train_step` of the model's own is no second training.
+    own = {id(trained.model) for trained in compiled if trained.batch is not None}
+    found = [*compiled, *(trained for trained in _taped(trace) if id(trained.model) not in own)]
+    return [trained for trained in found if not _elsewhere(trained)]
 
 
 def _elsewhere(trained: Trained) -> bool:
@@ -79,9 +78,6 @@ def _freezes_unknown(assign: Assign) -> bool:
         return False
     target = deref(assign.target)
     return isinstance(target, Unknown) or (isinstance(target, Layer) and target.made_by is None)
-
-
-_FOUND: WeakKeyDictionary[Trace, list[Trained]] = WeakKeyDictionary()
 
 
 def _compiled(trace: Trace) -> Iterator[Trained]:
