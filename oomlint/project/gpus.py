@@ -1,8 +1,7 @@
 """GPUs by name, and amounts of memory as people write them.
 
-What matters is not the label on the card but the pool that TensorFlow gets: free memory less
-what it leaves to the system (225 to 1,800 MiB by compute capability: `MinSystemMemory` in
-tensorflow/core/common_runtime/gpu/gpu_device.cc) and less the CUDA context.
+What matters is not the label on the card but the pool that TensorFlow gets: free memory less what it leaves to the
+system and less the CUDA context. `gpu_table.py` has the cards.
 """
 
 from __future__ import annotations
@@ -11,75 +10,94 @@ import difflib
 import re
 from dataclasses import dataclass
 
+from oomlint.project.gpu_table import ALSO, ROWS, Kind, Row, TotalFrom
+
 MIB = 1 << 20
 GIB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A card: its name, and the bytes that TensorFlow can use on it."""
+    """A card: its name, and the bytes that TensorFlow can use on it.
+
+    `observed` is the lowest and the highest pool seen in public logs, where there are any; `usable` is the lowest,
+    or worked out. `memory` is what the driver shows as the card's total.
+    """
 
     name: str
     usable: int
+    memory: int
+    capability: tuple[int, int]
+    kind: Kind
+    observed: tuple[int, int] | None
+    memory_from: TotalFrom
+
+    @property
+    def half_policy(self) -> str:
+        """The mixed precision that its tensor cores compute: bfloat16 from compute capability 8.0 on."""
+        return "mixed_bfloat16" if self.capability >= (8, 0) else "mixed_float16"
 
 
 class MemoryAmountError(ValueError):
     """Not an amount of memory and not a GPU's name."""
 
 
-# The lowest pool seen in public logs, MiB ("Created device /job:localhost/... with N MB memory").
-_OBSERVED = {
-    "GTX-1080-Ti": 10_044,
-    "T4": 13_584,
-    "V100-16GB": 14_684,
-    "L4": 20_549,
-    "RTX-3090": 21_342,
-    "A100-40GB": 38_068,
-    "A100-80GB": 78_945,
-    "H100-80GB": 78_763,
-}
+# What TensorFlow leaves to the system, MiB by the major compute capability: `MinSystemMemory` in
+# tensorflow/core/common_runtime/gpu/gpu_device.cc (500 up to 6, 1,050 for 7, 1,536 for 8, 1,800 above).
+_LEFT_TO_THE_SYSTEM = {7: 1_050, 8: 1_536}
+# What the pools of the logs lack beyond that: the CUDA context, and what the driver keeps of the total that it shows.
+# MiB by the major capability, the largest gap of a server's card: P100 653, V100 484 and T4 726, A100 1,439 of 81,920
+# (its smaller kin less: A6000 931, A5000 795), H100 996. A share of the largest: H200 lacks 3,438 of 143,771.
+_CONTEXT = {6: 650, 7: 700}
+_CONTEXT_OF_NEWER, _SHARE_OF_NEWER = 1_000, 0.016
 
-# No log at hand: the total that nvidia-smi shows (MiB), less what the cards above of the same generation lack.
-_LACKING = {6: 1_150, 7: 1_800, 8: 2_500, 9: 2_800}
-_TOTALS = {
-    "P100": (16_280, 6),
-    "V100-32GB": (32_510, 7),
-    "RTX-2080-Ti": (11_264, 7),
-    "RTX-3060": (12_288, 8),
-    "RTX-3080": (10_240, 8),
-    "RTX-4090": (24_564, 8),
-    "A10": (23_028, 8),
-    "A10G": (23_028, 8),
-    "A6000": (49_140, 8),
-    "L40S": (46_068, 8),
-    "H200": (143_771, 9),
-}
 
-GPUS: dict[str, Gpu] = {
-    name: Gpu(name, mib * MIB)
-    for name, mib in sorted(
-        {**_OBSERVED, **{name: total - _LACKING[cc] for name, (total, cc) in _TOTALS.items()}}.items()
-    )
-}
+def _worked_out(row: Row) -> int:
+    major = row.capability[0]
+    left = 500 if major <= 6 else _LEFT_TO_THE_SYSTEM.get(major, 1_800)
+    context = _CONTEXT.get(major, max(_CONTEXT_OF_NEWER, round(row.total * _SHARE_OF_NEWER)))
+    return row.total - left - context
 
-# The shorter names that people say, each for the smaller card of that name.
-_ALSO = {"V100": "V100-16GB", "A100": "A100-40GB", "H100": "H100-80GB"}
+
+def _gpu(row: Row) -> Gpu:
+    low = row.pool[0] if row.pool else _worked_out(row)
+    observed = (row.pool[0] * MIB, row.pool[1] * MIB) if row.pool else None
+    return Gpu(row.name, low * MIB, row.total * MIB, row.capability, row.kind, observed, row.total_from)
+
+
+GPUS: dict[str, Gpu] = {row.name: _gpu(row) for row in ROWS}
 
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?b)", re.IGNORECASE)
 
 
+# How nvidia-smi, clouds and people decorate names: "NVIDIA A100-SXM4-40GB", "Tesla V100-PCIE-16GB", "RTX A6000".
+_MAKERS = ("nvidia", "tesla", "geforce")
+_FORM = re.compile(r"(sxm|hbm)\d?e?|pcie?|laptop|gpu")
+
+
 def _key(name: str) -> str:
-    return re.sub(r"[\s_-]+", "-", name.strip()).lower().removeprefix("nvidia-").removeprefix("tesla-")
+    words = re.split(r"[\s_-]+", name.strip().lower())
+    if len(words) > 1:
+        words = [word for word in words if word not in _MAKERS and not _FORM.fullmatch(word)] or words
+    key = "".join(words)
+    key = re.sub(r"^rtx(?=a\d)", "", key)  # the workstation cards say both: "RTX A6000", "A6000"
+    return re.sub(r"(?<=\d)g$", "gb", key)
 
 
 _BY_KEY = {_key(name): gpu for name, gpu in GPUS.items()}
-_BY_KEY |= {_key(name): GPUS[full] for name, full in _ALSO.items()}
+_BY_KEY |= {_key(name): GPUS[full] for name, full in ALSO.items()}
+# "4090", "2080ti": only GeForce cards are called by their number alone.
+_BY_KEY |= {
+    key[3:]: gpu
+    for key, gpu in list(_BY_KEY.items())
+    if gpu.kind == "GeForce" and key.startswith(("gtx", "rtx"))
+}
 
 
 def find_gpu(name: str) -> Gpu | None:
-    """The card of that name, written in any case, with blanks or hyphens."""
+    """The card of that name, in any case, with blanks or hyphens, or as nvidia-smi prints it."""
     return _BY_KEY.get(_key(name))
 
 

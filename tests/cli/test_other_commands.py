@@ -85,3 +85,17 @@ def test_config_that_is_wrong_is_status_2(tmp_path):
     assert done.returncode == 2
     assert str(tmp_path / "oomlint.toml") in done.stderr
     assert "unknown code 'OOM3031': did you mean 'OOM303'?" in done.stderr
+
+
+def test_gpus_lists_what_gpu_options_accept():
+    text = oomlint("gpus").stdout
+    (line,) = [line for line in text.splitlines() if line.startswith("T4 ")]
+    # 15,360 MiB on the card; the logs show pools of 13,584 to 13,840 MiB.
+    assert line.split() == "T4 15.0 13.3 7.5 seen, 13.3 to 13.5".split()
+    assert "GB200" in text and "worked out" in text
+    cards = json.loads(oomlint("gpus", "--format", "json").stdout)
+    (t4,) = [card for card in cards if card["name"] == "T4"]
+    assert t4["usable_bytes"] == 13_584 * 2**20
+    assert t4["memory_bytes"] == 15_360 * 2**20
+    assert (t4["compute_capability"], t4["kind"]) == ("7.5", "data centre")
+    assert len({card["name"] for card in cards}) == len(cards) > 50
