@@ -5,7 +5,9 @@
 Reports, in graph mode (`tf.Session`, `tf.compat.v1`), what adds to the graph inside a loop that also runs a session:
 calls of `tf.` functions, `tf.assign`, `tf.gradients`, `K.gradients`, a learning rate schedule, `minimize`,
 `get_next()`, a `Saver`, arithmetic on tensors and their slices (`sess.run(-loss)`, `sess.run(t[0])`). The same for a
-method that builds its fetch anew with each call. Operations in a graph that the same round makes are let pass.
+method that builds its fetch anew with each call. Operations in a graph that the same round makes are let pass, and so
+are loops whose session does nothing but initialize variables. An initializer by itself is a note, unless
+the loop has more than 100 rounds.
 
 ## Why is this bad?
 
@@ -65,7 +67,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun.queries.graph_growth import Growth, graph_growth
+from oomlint.dryrun.queries.graph_growth import INITIALIZERS, Growth, graph_growth
 from oomlint.dryrun.queries.hoisting import movable, outermost_here
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import InsertBefore, MoveBefore, Replace
@@ -90,6 +92,7 @@ HELP = (
     "build it once before the loop, feed what changes through a placeholder, and call `graph.finalize()` so that a "
     "late operation raises"
 )
+FEW_ROUNDS = 100  # an initializer is a single node: nobody notices that many
 # Moved, these would still be wrong: their variables have to be there before the initializer runs.
 MAKES_VARIABLES = ("minimize", "apply_gradients", "Variable", "_initializer", "Saver")
 
@@ -111,7 +114,13 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             if found.whole
             else HELP,
             fix=None if found.whole or found.loop is None else _fix(trace, found, found.loop),
+            severity=Severity.NOTE if _is_little(found) else None,
         )
+
+
+def _is_little(found: Growth) -> bool:
+    few = found.rounds is None or found.rounds <= FEW_ROUNDS
+    return few and not found.whole and found.op.name.endswith(INITIALIZERS)
 
 
 def _message(found: Growth) -> str:

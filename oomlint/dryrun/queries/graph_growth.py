@@ -10,7 +10,7 @@ import libcst as cst
 from oomlint.dryrun.queries.rounds import guarded, loops_around, rounds_of, site_in
 from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Role, Within
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Opaque, deref
+from oomlint.dryrun.values.base import Opaque, Sequence, deref
 from oomlint.dryrun.values.graph import Symbol
 from oomlint.syntax.children import code_children
 
@@ -66,6 +66,7 @@ _TF1_ONLY = (
     "initialize_all_variables", "reset_default_graph", "app.run", "train.Saver",
 )  # fmt: skip
 FEW = 4
+INITIALIZERS = ("_initializer", ".initialize_all_variables", ".initialize_local_variables")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class Growth:
     loop: Loop | None
     run: Call
     whole: bool = False  # the graph is built anew in the loop, and added to the one that is there
+    rounds: int | None = None  # of all loops around it, where that is known
 
 
 def graph_growth(trace: Trace) -> Iterator[Growth]:
@@ -84,7 +86,7 @@ def graph_growth(trace: Trace) -> Iterator[Growth]:
     runs = trace.calls(*RUNS)
     if not runs:
         return
-    running = _running_loops(runs)
+    running = _running_loops(trace, runs)
     legacy = _is_legacy(trace)
     fresh = _fresh_loops(trace)
     in_loops: dict[int, Growth] = {}
@@ -134,11 +136,11 @@ def _in_tensors(value: object) -> bool:
     )
 
 
-def _running_loops(runs: list[Call]) -> dict[int, Call]:
-    """Loops in whose rounds a session runs, with the call."""
+def _running_loops(trace: Trace, runs: list[Call]) -> dict[int, Call]:
+    """Loops in whose rounds a session computes, with the call."""
     found: dict[int, Call] = {}
     for run in runs:
-        if _either_mode(run):
+        if _either_mode(run) or _only_initializes(trace, run):
             continue
         for loop in loops_around(run.context):
             found.setdefault(id(loop), run)
@@ -149,6 +151,14 @@ def _either_mode(run: Call) -> bool:
     """Whether the code asks itself first which mode it is in: nothing says that it is the graph's."""
     tests = [branch.test_node for branch in run.context.all(Branch) if branch.test_node is not None]
     return any("executing_eagerly" in run.source.code(test) for test in tests)
+
+
+def _only_initializes(trace: Trace, run: Call) -> bool:
+    """Whether it gives variables their first values and no more, as a loop does that builds a metric."""
+    fetch = deref(run.arguments[0].value) if run.arguments else None
+    fetches = fetch.items if isinstance(fetch, Sequence) and fetch.items is not None else [fetch]
+    made = [trace.maker(one) for one in fetches if one is not None]
+    return bool(made) and all(call is not None and call.name.endswith(INITIALIZERS) for call in made)
 
 
 def _is_legacy(trace: Trace) -> bool:
@@ -217,7 +227,8 @@ def _in_loop(trace: Trace, call: Call, loop: Loop, run: Call) -> Growth:
     sessions = any(loop in one.context.loops() for one in trace.calls(*SESSIONS))
     inputs = trace.calls("tf.placeholder", *(("tf.Variable", "tf.get_variable") if sessions else ()))
     whole = any(loop in one.context.loops() for one in inputs)
-    return Growth(place, call, loop, run, whole)
+    called = all(body.called for body in call.context.all(Body))
+    return Growth(place, call, loop, run, whole, rounds_of(loops_around(call.context)) if called else None)
 
 
 def _without_inner(found: list[Growth]) -> Iterator[Growth]:
