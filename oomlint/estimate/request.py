@@ -21,6 +21,13 @@ class Request:
     target is a script: its slice, which binds the names that `names` lists. `arguments` are those of a
     function target. `input_shape` is one sample's, without the batch. `usable_bytes` is what TensorFlow can use on
     the GPU.
+
+    Changes that what-if tries (see `worker/solve.py`); where one cannot be made, building says so with a BuildError:
+    `accumulate_steps`: the optimizer gets `gradient_accumulation_steps`, and `batch_size` is a micro-batch.
+    `remat`: the model is built in `keras.RematScope(mode="full")`.
+    `input_scale`: the sides of the input (height and width, or the length of a sequence; not features or channels)
+    are this many times as long, rounded to a multiple of 32 where the whole ones are.
+    `frozen`: this share of the model's layers that have weights, from the input on, is not trainable.
     """
 
     target: str
@@ -42,6 +49,10 @@ class Request:
     max_batch: bool = False
     what_if: bool = False
     layers: bool = False
+    accumulate_steps: int = 1
+    remat: bool = False
+    input_scale: float = 1.0
+    frozen: float = 0.0
 
     def to_json(self) -> str:
         """As text for the child process."""

@@ -1,0 +1,62 @@
+"""Does it fit? The estimate's range against what TensorFlow can use."""
+
+from __future__ import annotations
+
+from oomlint.estimate.result import Estimate, Verdict
+from oomlint.project.gpus import write_bytes
+
+# Fragments are not a share to subtract: the runs that died with their allocator's statistics printed had used their
+# pools up (tensorflow#36337: 7,509,992,704 of 7,510,566,502; #40024: 3,150,392,320 of 3,150,400,716).
+_TIGHT_NOTE = "fragments of the pool, cuDNN's scratch memory or another process on the GPU decide"
+
+
+def range_of(peak: int, lower: float, upper: float) -> tuple[int, int]:
+    """Where the true peak lies: the engine's own error, as fractions of the peak."""
+    return round(peak * (1 - lower)), round(peak * (1 + upper))
+
+
+def verdict(range_bytes: tuple[int, int], usable: int) -> Verdict:
+    """`fits` where all of the range does, `does-not-fit` where none of it does, else `tight`: no claim."""
+    low, high = range_bytes
+    if high <= usable:
+        return "fits"
+    return "does-not-fit" if low > usable else "tight"
+
+
+def headline(estimate: Estimate) -> str:
+    """The answer in one sentence, for any report."""
+    gpu = estimate.gpu.get("name") or "the GPU"
+    usable = int(estimate.gpu["usable_bytes"])
+    if estimate.verdict == "fits":
+        return f"Fits on {gpu}: {_spare(usable - estimate.peak_bytes)}"
+    if estimate.verdict == "does-not-fit":
+        return f"Does not fit on {gpu}: {amount(estimate.peak_bytes - usable)} too much"
+    low, high = estimate.range_bytes
+    between = f"between {amount(low)} and {amount(high)}"
+    return f"Too close to call on {gpu}: needs {between}, and there are {amount(usable)}"
+
+
+def _spare(count: int) -> str:
+    return f"{amount(count)} to spare" if count > 0 else "to the byte"
+
+
+def advice(estimate: Estimate) -> str:
+    """What a verdict means for tonight; empty where it speaks for itself."""
+    if estimate.verdict == "tight":
+        return f"It may run and still die later: {_TIGHT_NOTE}. Take a smaller batch."
+    return ""
+
+
+def amount(count: int) -> str:
+    """Bytes for people: three digits that count, always binary units."""
+    return write_bytes(count) if count < 1024 else _binary(count)
+
+
+def _binary(count: int) -> str:
+    size = float(count)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        size /= 1024
+        if size < 999.5 or unit == "TiB":
+            digits = 2 if size < 9.995 else 1 if size < 99.95 else 0
+            return f"{size:.{digits}f} {unit}"
+    raise AssertionError

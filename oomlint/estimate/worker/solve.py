@@ -1,0 +1,146 @@
+"""The largest batch that fits, every candidate estimated.
+
+The need is nearly linear in the batch, but only nearly: XLA recomputes more when a program nears the device's size.
+So lines through estimated points choose which batch to estimate next, and never answer by themselves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from oomlint.estimate.request import Request
+from oomlint.estimate.result import Estimate
+from oomlint.estimate.worker.changes import what_if
+
+MOST = 1 << 16  # a small network would take millions, and nobody asks
+
+
+def completed(request: Request, answer: Estimate, estimate: Callable[[Request], Estimate]) -> Estimate:
+    """The answer with the largest batch and the what-if table, where the request asks for them."""
+    usable = int(answer.gpu["usable_bytes"])
+    assumptions = list(answer.assumptions)
+    if request.max_batch:
+        try:
+            batch = max_batch(answer, lambda size: estimate(_at(request, size)), usable)
+        except Exception as error:
+            assumptions.append(f"largest batch: not found, an estimate on the way failed ({error})")
+        else:
+            answer = dataclasses.replace(answer, max_batch=batch)
+    if request.what_if:
+
+        def largest(changed: Request, then: Estimate) -> int | None:
+            if not request.max_batch:
+                return None
+            return max_batch(then, lambda size: estimate(_at(changed, size)), usable, 5)["batch_size"]
+
+        remedies, left_out = what_if(request, answer, estimate, largest)
+        answer = dataclasses.replace(answer, what_if=tuple(remedies))
+        assumptions += [f"what-if: {text}" for text in left_out]
+    return dataclasses.replace(answer, assumptions=tuple(assumptions))
+
+
+def _at(request: Request, batch: int) -> Request:
+    return dataclasses.replace(request, batch_size=batch)
+
+
+@dataclass(slots=True)
+class _Points:
+    """The batches estimated so far."""
+
+    estimate_at: Callable[[int], Estimate]
+    usable: int
+    fixed: int  # bytes that do not grow with the batch: where the first line starts
+    known: dict[int, Estimate] = field(default_factory=dict)
+
+    def at(self, batch: int) -> Estimate:
+        if batch not in self.known:
+            self.known[batch] = self.estimate_at(batch)
+        return self.known[batch]
+
+    def failing(self) -> int:
+        """The smallest batch known not to fit; beyond all where there is none."""
+        return min((b for b, one in self.known.items() if one.peak_bytes > self.usable), default=MOST + 1)
+
+    def fitting(self) -> int:
+        """The largest batch known to fit, below every one that does not; 0 where there is none."""
+        limit = self.failing()
+        fits = (b for b, one in self.known.items() if b < limit and one.peak_bytes <= self.usable)
+        return max(fits, default=0)
+
+    def guess(self, limit: int) -> int:
+        """Where the line through the two points nearest to `limit` meets it."""
+        near = sorted(self.known, key=lambda batch: abs(self.known[batch].peak_bytes - limit))[:2]
+        first, peak = near[0], self.known[near[0]].peak_bytes
+        slope = (peak - self.fixed) / first
+        if len(near) == 2:
+            slope = (self.known[near[1]].peak_bytes - peak) / (near[1] - first)
+        if slope <= 0:
+            return 2 * first if peak <= limit else first // 2
+        return int(first + (limit - peak) / slope)
+
+    def sure(self, batch: int) -> bool:
+        return self.at(batch).range_bytes[1] <= self.usable
+
+
+def max_batch(
+    answer: Estimate, estimate_at: Callable[[int], Estimate], usable: int, most_estimates: int = 12
+) -> dict[str, int]:
+    """The largest batch that fits, within a hundredth where it is large.
+
+    `batch_size` and `peak_bytes`: the largest whose peak fits. `sure_batch_size`: the largest found whose whole range
+    fits. `friendly_batch_size` and `friendly_peak_bytes`: the largest multiple of 32 up to that (of 8, or a power of
+    two, where it is smaller). Where not even one sample fits all are 0, but `peak_bytes`, which is one sample's.
+    """
+    fixed = sum(answer.parts.get(part, 0) for part in ("weights", "optimizer_state", "gradients"))
+    points = _Points(estimate_at, usable, min(fixed, answer.peak_bytes), {answer.batch_size: answer})
+    slow = 0
+    while len(points.known) < most_estimates:
+        low, high = points.fitting(), points.failing()
+        if high - low <= max(1, low // 128) or low >= MOST:
+            break
+        guess = min(max(points.guess(usable), low + 1), high - 1)
+        if slow >= 2:  # the line creeps: the need bends
+            guess = (low + high) // 2 if high <= MOST else min(2 * low, MOST)
+        points.at(guess)
+        left = points.failing() - points.fitting()
+        slow = slow + 1 if left > (high - low) / 2 else 0
+    largest = points.fitting()
+    if not largest:
+        return _row(0, points.at(1).peak_bytes, 0, 0, 0)
+    sure = _sure(points, largest)
+    friendly = _friendly(sure)
+    if friendly and not points.sure(friendly):
+        friendly = 0  # the smaller batch needs more: nothing to recommend
+    friendly_peak = points.known[friendly].peak_bytes if friendly else 0
+    return _row(largest, points.known[largest].peak_bytes, sure, friendly, friendly_peak)
+
+
+def _row(batch: int, peak: int, sure: int, friendly: int, friendly_peak: int) -> dict[str, int]:
+    return {
+        "batch_size": batch,
+        "peak_bytes": peak,
+        "sure_batch_size": sure,
+        "friendly_batch_size": friendly,
+        "friendly_peak_bytes": friendly_peak,
+    }
+
+
+def _sure(points: _Points, largest: int) -> int:
+    if points.sure(largest):
+        return largest
+    one = points.known[largest]
+    batch = min(points.guess(round(points.usable * one.peak_bytes / one.range_bytes[1])), largest - 1)
+    for _ in range(3):
+        if batch < 1 or points.sure(batch):
+            break
+        batch = min(batch - 1, batch * 63 // 64)
+    return max((known for known in points.known if known <= largest and points.sure(known)), default=0)
+
+
+def _friendly(batch: int) -> int:
+    for step in (32, 8):
+        if batch >= step:
+            return batch // step * step
+    return 1 << (batch.bit_length() - 1) if batch else 0

@@ -1,0 +1,54 @@
+"""The range against the memory there is."""
+
+from __future__ import annotations
+
+import pytest
+from estimate.estimates import MIB, estimate
+
+from oomlint.estimate.verdicts import advice, amount, headline, range_of, verdict
+
+
+@pytest.mark.parametrize(
+    ("between", "usable", "said"),
+    [
+        ((90, 110), 110, "fits"),
+        ((90, 111), 110, "tight"),
+        ((110, 120), 110, "tight"),
+        ((111, 120), 110, "does-not-fit"),
+        ((5, 5), 5, "fits"),
+    ],
+)
+def test_verdict(between, usable, said):
+    assert verdict(between, usable) == said
+
+
+def test_range_is_a_share_of_the_peak_to_either_side():
+    assert range_of(1_000, 0.05, 0.2) == (950, 1_200)
+    assert range_of(1_000, 0, 0) == (1_000, 1_000)
+
+
+def test_headline_says_by_how_much():
+    # 98 + 196 + 98 + 4,500 + 150 + 37 = 5,079 MiB of 13,584: 8,505 MiB left.
+    assert headline(estimate()) == "Fits on T4: 8.31 GiB to spare"
+    # 20,579 MiB: 6,995 MiB too much.
+    assert headline(estimate({"activations": 20_000})) == "Does not fit on T4: 6.83 GiB too much"
+    tight = estimate(usable=5_100 * MIB)
+    assert headline(tight).startswith("Too close to call on T4: needs between 4.86 GiB and 5.11 GiB")
+    assert "smaller batch" in advice(tight)
+    assert advice(estimate()) == ""
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (512, "512 B"),
+        (1_024, "1.00 KiB"),
+        (13_584 * MIB, "13.3 GiB"),
+        (999 * MIB, "999 MiB"),
+        (1_000 * MIB, "0.98 GiB"),
+        (98 * MIB, "98.0 MiB"),
+        (2**50, "1024 TiB"),
+    ],
+)
+def test_amounts_have_three_digits(count, words):
+    assert amount(count) == words
