@@ -25,12 +25,8 @@ SILENT = sorted(CASES.glob("*/silent.py"))
 
 # The rule that would be the false alarm.
 SUBJECT = {
-    "oom-057": ("OOM403",),
     "oom-064": ("OOM414",),
-    "oom-075": ("OOM204",),
     "oom-105": ("OOM301", "OOM302"),
-    "oom-146": ("OOM406",),
-    "oom-148": ("OOM406",),
     "oom-156": ("OOM407",),
     "oom-166": ("OOM403", "OOM404"),
     "oom-171": ("OOM403", "OOM404"),

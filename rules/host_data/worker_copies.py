@@ -13,7 +13,8 @@ constructor in Keras 3, where
 
 Also, as an error, any of the three given to `fit`, `evaluate` or `predict` of Keras 3: they raise a `TypeError`.
 
-Silent where the size of a batch is not known, and without a second worker or process, when there is no queue.
+Silent where the size of a batch is not known, and without a second worker or process, when there is no queue
+(Keras before 2.4, unlike tf.keras, had one then too).
 
 ## Why is this bad?
 
@@ -77,7 +78,7 @@ Shown only: how many batches have to wait depends on how unevenly they are made.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oomlint.rules.host_data.amounts import against, form, in_test
 from oomlint.rules.host_data.process_copies import copied
@@ -124,12 +125,17 @@ class Feeding:
     processes: Value | None
     queue: Argument | None
     place: Place
+    always: bool = False
 
     @property
     def queued(self) -> bool:
-        """Whether there is a queue at all: with one thread Keras makes each batch when it is asked for."""
+        """Whether there is a queue at all: with one thread Keras makes each batch when it is asked for.
+
+        `always`: that one thread fills a queue too, as in Keras of its own before 2.4 (fit_generator in
+        keras/engine/training.py of 2.0 makes an enqueuer for any number of workers); tf.keras does not.
+        """
         count = _number(self.workers, 1)
-        return count is not None and (count > 1 or (count > 0 and self.forked))
+        return count is not None and (count > 1 or (count > 0 and (self.forked or self.always)))
 
     @property
     def forked(self) -> bool:
@@ -162,7 +168,10 @@ def _finding(trace: Trace, call: Call, keras3: bool, settings: Settings) -> Find
     gone = [argument for argument in call.arguments if argument.name in _ARGUMENTS]
     if keras3 and gone:
         return None if _guarded(call) else _gone(call, gone)
-    return _waiting(trace, call, [_feeding(trace, call, value, keras3) for value in _sources(call)], settings)
+    feedings = [_feeding(trace, call, value, keras3) for value in _sources(call)]
+    if trace.libraries.get("keras", "").startswith("keras") and not keras_at_least(trace, settings, 2, 4):
+        feedings = [replace(feeding, always=True) for feeding in feedings]
+    return _waiting(trace, call, feedings, settings)
 
 
 def _guarded(call: Call) -> bool:
@@ -305,7 +314,16 @@ def _long(feeding: Feeding, total: Size, count: int, severity: Severity, setting
     each = (
         f"{ahead:,} batches" if count == 1 else f"{ahead:,} batches for training and as many for validation"
     )
-    help = f"shorten the queue, or make batches smaller: {_ADVICE}"
+    batch = _batch(feeding.value)
+    double = any(
+        isinstance(leaf, Array) and leaf.dtype == "float64" for leaf in leaves(batch) if batch is not None
+    )
+    smaller = (
+        'make batches float32 (dtype="float32": float64 takes twice the bytes)'
+        if double
+        else "make batches smaller"
+    )
+    help = f"shorten the queue, or {smaller}: {_ADVICE}"
     return RULE.finding(
         feeding.place,
         f"up to {each} wait for the GPU, however many workers there are: "

@@ -7,13 +7,16 @@ grid, trials of a search, clients, episodes; and a model that is compiled anew o
 `while`, a comprehension, or the one that Optuna, keras_tuner or scikit-learn runs. Up to three passes known from
 the text are a note.
 
+For a project on a version before Keras 2.4 also a model that is loaded or built on each pass, or for each request of a
+web server, and only predicts: until then the operations of all models went into one graph.
+
 ## Why is this bad?
 
 On TensorFlow every build, compile and `fit` leaves its weights, the optimizer's state and the traced graph behind for
 the life of the process: about 50 MB per pass for four million parameters under Adam, whatever is deleted. `del`,
-`gc.collect()` and `clear_session()` do not free it: the gradient registry keeps the graph alive. What is built and only
-used for prediction or evaluation is freed, and so is a model that runs eagerly. What is freed goes back to
-TensorFlow's own pool; only the end of the process gives the GPU's memory back to the system.
+`gc.collect()` and `clear_session()` do not free it: the gradient registry keeps the graph alive. What is built and
+only used for prediction or evaluation is freed (since Keras 2.4), and so is a model that runs eagerly. What is freed
+goes back to TensorFlow's own pool; only the end of the process gives the GPU's memory back to the system.
 
 ## Example
 
@@ -63,12 +66,15 @@ Display only: what belongs to a trial and how its results come back is for the a
 - <https://github.com/tensorflow/tensorflow/issues/97697>
 - <https://github.com/keras-team/tf-keras/issues/286>
 - <https://github.com/keras-team/keras/issues/2102>
+- <https://github.com/keras-team/keras/issues/13337>
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.queries.asked_models import Asked, asked_models
+from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.model_rounds import Repeated, repeated_models
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Rule, Safety, Severity
@@ -93,6 +99,8 @@ RULE = Rule(
         "search",
         "cross_val_score",
         "cross_validate",
+        "predict",
+        "evaluate",
     ),
     backends=TENSORFLOW_BACKEND,
 )
@@ -107,8 +115,8 @@ HELP = (
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Models made or compiled on the passes on which they are trained."""
-    if settings.keras_backend in ("jax", "torch"):
-        return  # measured on TensorFlow: it is TensorFlow's gradient registry that keeps the graphs
+    if not keras_at_least(trace, settings, 2, 4):
+        yield from (_asked(asked) for asked in asked_models(trace))
     for found in repeated_models(trace):
         passes = found.passes
         few = passes is not None and passes.value <= FEW and not passes.soft
@@ -120,6 +128,24 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             help=HELP,
             severity=Severity.NOTE if few else Severity.WARNING,
         )
+
+
+def _asked(found: Asked) -> Finding:
+    few = found.passes is not None and found.passes <= FEW
+    often = "for every request" if found.by_request else "on every pass of a loop"
+    if found.passes is not None:
+        often = f"on each of {found.passes:,} passes of a loop"
+    return RULE.finding(
+        found.place,
+        f"a model is {found.verb} {often}: before Keras 2.4 the operations of every model stay in one graph",
+        evidence=[
+            Evidence("the function that answers it" if found.by_request else "the loop", found.around),
+            Evidence("here it predicts", found.asked),
+        ],
+        help=f"make the model once, before {'the first request' if found.by_request else 'the loop'}; where there are "
+        "many models, call keras.backend.clear_session() before each",
+        severity=Severity.NOTE if few else Severity.WARNING,
+    )
 
 
 def _passes(found: Repeated) -> str:

@@ -13,6 +13,7 @@ from oomlint.dryrun.values.program import Library
 from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
+    from oomlint.dryrun.values.program import Function
     from oomlint.syntax.place import Place
 
 
@@ -51,12 +52,17 @@ def guarded(context: Context | None, loop: Loop, node: cst.CSTNode) -> bool:
     """
     for frame in context.since(loop) if context is not None else ():
         if isinstance(frame, Body):
-            cached = any(_name(decorator).endswith(CACHES) for decorator in frame.function.decorators)
-            if cached or _under_guard(frame.function.node, node):
+            if guarded_in(frame.function, node):
                 return True
             if frame.site is not None:
                 node = frame.site.node
     return _under_guard(loop.place.node, node)
+
+
+def guarded_in(function: Function, node: cst.CSTNode) -> bool:
+    """Whether not every call of a function comes to a node of it: it is cached, or a test lets it happen once."""
+    cached = any(_name(decorator).endswith(CACHES) for decorator in function.decorators)
+    return cached or _under_guard(function.node, node)
 
 
 CACHES = ("functools.lru_cache", "functools.cache", "streamlit.cache_resource")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from oomlint.dryrun.values.arrays import Array, Dim, Shape
-from oomlint.dryrun.values.base import Const, Sequence, Slice, Value, deref
+from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref
 from oomlint.dryrun.values.shapes import broadcast, derived
 
 _REST = -1  # the span of an Ellipsis: whatever dimensions the other keys leave
@@ -92,7 +92,7 @@ def _span(item: Value) -> int | None:
             return _REST
         case Const(value=bool()):
             return None
-        case Const(value=int()) | Slice() | Sequence():
+        case Const(value=int()) | Slice() | Sequence() | Unknown(type="int"):
             return 1
         case Array(dtype="bool", shape=shape):
             return None if shape is None else len(shape)

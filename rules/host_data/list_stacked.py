@@ -1,0 +1,130 @@
+"""Large arrays are collected in a list and then joined into one.
+
+## What it does
+
+Reports `np.concatenate`, `np.vstack`, `np.stack` or `np.array` of a list that a loop has filled with arrays, where the
+list and what is made of it take more than a quarter of the host's memory together: features or masks that a model
+predicts batch by batch, windows cut out of recordings.
+
+Silent where the number or the shape of the arrays is not known; decoded files are the subject of OOM202.
+
+## Why is this bad?
+
+While the list is copied into the array both are held, so the peak is twice the data, at the very end of the loop: hours
+of prediction are lost with it. (`np.concatenate` of a list of 100 float32 arrays of 4 MB each peaks at 800 MB.)
+
+## Example
+
+```python
+import numpy as np
+from tensorflow import keras
+
+base = keras.applications.ResNet50(include_top=False, weights=None, input_shape=(224, 224, 3))
+photos = np.load("photos.npy", mmap_mode="r")
+features = []
+for number in range(1000):
+    features.append(base.predict_on_batch(np.zeros((32, 224, 224, 3), "float32")))
+np.save("features.npy", np.concatenate(features))
+```
+
+## Use instead
+
+```python
+import numpy as np
+from tensorflow import keras
+
+base = keras.applications.ResNet50(include_top=False, weights=None, input_shape=(224, 224, 3))
+photos = np.load("photos.npy", mmap_mode="r")
+features = np.lib.format.open_memmap("features.npy", mode="w+", dtype="float32", shape=(32_000, 7, 7, 2048))
+for number in range(1000):
+    features[32 * number : 32 * (number + 1)] = base.predict_on_batch(np.zeros((32, 224, 224, 3), "float32"))
+```
+
+## Fix safety
+
+Shown only: how many rows there will be has to be known before the loop.
+
+## References
+
+- <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.open_memmap.html>
+- <https://github.com/keras-team/keras/issues/2202>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from oomlint.rules.host_data.amounts import against, dimensions, form, in_test
+
+from oomlint.dryrun.catalog.arrays.making import DECODED
+from oomlint.dryrun.trace import Call, Loop
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Const, Sequence, deref
+from oomlint.findings.evidence import over
+from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.trace import Trace
+    from oomlint.findings.model import Finding
+    from oomlint.project.settings import Settings
+
+RULE = Rule(
+    code="OOM210",
+    name="list-stacked",
+    severity=Severity.WARNING,
+    fix=Safety.DISPLAY,
+    literals=("concatenate", "vstack", "hstack", "stack", "array", "asarray"),
+    preview=True,
+)
+
+JOINING = (
+    "numpy.concatenate", "numpy.vstack", "numpy.hstack", "numpy.stack", "numpy.array", "numpy.asarray",
+)  # fmt: skip
+HELP = (
+    "write each part into its rows of one array made before the loop (np.empty, or np.lib.format.open_memmap for one "
+    "that lies on disk), or keep of each part only what is needed"
+)
+
+
+def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
+    """One finding per place that joins such a list."""
+    seen: set[int] = set()
+    for call in trace.calls(*JOINING):
+        given = deref(call.arguments[0].value) if call.arguments else None
+        if id(call.node) in seen or not isinstance(given, Sequence) or in_test(call):
+            continue
+        part = deref(given.element) if given.items is None and given.element is not None else None
+        if not isinstance(part, Array) or part.library != "numpy" or not part.shape or part.tags >= DECODED:
+            continue
+        if given.count is None or part.size is None or _per_step(given, call):
+            continue
+        held = part.size.times(given.count, "arrays in the list").times(
+            Const(2), "{} times: the list and the array"
+        )
+        severity = over(held, settings.budget.host)
+        if severity is None:
+            continue
+        seen.add(id(call.node))
+        made = part.origin
+        text = f"one is {form(part)}, {part.size.bytes:,} B"
+        yield RULE.finding(
+            call.place,
+            f"a list of {given.count.value:,} arrays and the one made of it are held together: "
+            f"{against(held.bytes, settings.budget)}",
+            severity=severity,
+            evidence=[
+                Evidence(
+                    text if made is None else f"{text}, from {made.text}",
+                    None if made is None else made.place,
+                ),
+                *dimensions(part),
+            ],
+            help=HELP,
+            fix=Fix(HELP, Safety.DISPLAY),
+        )
+
+
+def _per_step(given: Sequence, call: Call) -> bool:
+    """Whether the list is filled and joined anew inside a loop."""
+    return given.context is not None and any(loop in call.context.loops() for loop in given.context.all(Loop))
