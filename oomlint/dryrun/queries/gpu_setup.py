@@ -135,7 +135,10 @@ def _catches(handler: HandlerFacts, errors: frozenset[str]) -> bool:
 
 def on_a_tpu(trace: Trace) -> bool:
     """Whether the script is for TPUs, by whatever path it calls them (and not for GPUs where there is no TPU)."""
-    connects = {"TPUStrategy", "TPUClusterResolver", "initialize_tpu_system"}
+    connects = {"TPUStrategy", "TPUClusterResolver", "initialize_tpu_system", "keras_to_tpu_model"}
     if trace.calls("tf.distribute.MirroredStrategy"):
         return False
+    for call in trace.calls("keras.distribution.list_devices"):
+        if call.const("device_type") == "tpu":
+            return True
     return any(connects & set(call.name.split(".")) for call in trace.calls_under("tf."))

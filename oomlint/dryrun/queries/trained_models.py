@@ -11,6 +11,7 @@ from oomlint.dryrun.catalog.keras.graph import tensors
 from oomlint.dryrun.catalog.keras.training import frozen_layers, inputs_in, slots_of
 from oomlint.dryrun.catalog.tensorflow.distribution import PER_REPLICA
 from oomlint.dryrun.queries import replicas
+from oomlint.dryrun.queries.gpu_setup import on_a_tpu
 from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.queries.pipelines import BATCHING, SPLITTING, stage_name
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
@@ -51,6 +52,8 @@ class Trained:
 @once_per_trace
 def trained_models(trace: Trace) -> list[Trained]:
     """Every model that is compiled for training, or whose gradients are taken, once for each way it is trained."""
+    if on_a_tpu(trace):
+        return []  # what fits there is another matter than what fits on a GPU
     compiled = list(_compiled(trace))
     # A `train_step` of the model's own is no second training.
     own = {id(trained.model) for trained in compiled if trained.batch is not None}
