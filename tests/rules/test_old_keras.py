@@ -1,0 +1,153 @@
+"""What is a mistake on old versions of Keras only: found where the project is on one, silent on a current one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oomlint.project.settings import Settings
+from oomlint.testing import run_rule
+
+PER_REQUEST = """\
+import numpy as np
+from {server}
+from keras.models import load_model
+
+{before}
+def predict({parameter}):
+    model = load_model("model.h5")
+    return model.predict(np.zeros((1, 8)))
+"""
+
+SERVERS = {
+    "flask": PER_REQUEST.format(
+        server="flask import Flask", before='app = Flask("a")\n@app.route("/x")', parameter=""
+    ),
+    "fastapi": PER_REQUEST.format(
+        server="fastapi import FastAPI", before='app = FastAPI()\n@app.post("/x")', parameter="rows: list"
+    ),
+    "django": PER_REQUEST.format(server="django.http import HttpResponse", before="", parameter="request"),
+    "tornado": """\
+import numpy as np
+import tornado.web
+from keras.models import load_model
+
+class Answer(tornado.web.RequestHandler):
+    def post(self):
+        model = load_model("model.h5")
+        self.write(str(model.predict(np.zeros((1, 8)))))
+""",
+    "built by a function": """\
+import numpy as np
+from flask import Flask
+from keras.layers import Dense
+from keras.models import Sequential
+
+app = Flask("a")
+
+def network():
+    model = Sequential([Dense(8, input_shape=(8,))])
+    model.load_weights("weights.h5")
+    return model
+
+@app.route("/x")
+def predict():
+    model = network()
+    return str(model.predict(np.zeros((1, 8))))
+""",
+    "loop": """\
+import numpy as np
+from keras.models import load_model
+
+for name in open("names.txt"):
+    model = load_model(name)
+    print(model.evaluate(np.zeros((1, 8)), np.zeros(1)))
+""",
+}
+
+HARMLESS = {
+    "cached": """\
+import numpy as np
+from flask import Flask
+from keras.models import load_model
+
+app = Flask("a")
+model = None
+
+@app.route("/x")
+def predict():
+    global model
+    if model is None:
+        model = load_model("model.h5")
+    return str(model.predict(np.zeros((1, 8))))
+""",
+    "cleared": """\
+import numpy as np
+from keras import backend as K
+from keras.models import load_model
+
+for name in open("names.txt"):
+    model = load_model(name)
+    print(model.predict(np.zeros((1, 8))))
+    K.clear_session()
+""",
+    "a graph of its own": """\
+import numpy as np
+import tensorflow as tf
+from keras.models import load_model
+
+for name in open("names.txt"):
+    with tf.Graph().as_default(), tf.Session():
+        model = load_model(name)
+        print(model.predict(np.zeros((1, 8))))
+""",
+    "nobody's handler": """\
+import numpy as np
+from keras.models import load_model
+
+def predict(rows):
+    model = load_model("model.h5")
+    return model.predict(rows)
+""",
+}
+
+
+def _found(code: str, text: str, *version: int) -> list[str]:
+    settings = Settings(root=Path("/"), select=(code, "OOM001"), preview=True, target_keras=version)
+    return [str(found.severity) for found in run_rule(code, text, settings=settings)]
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_models_that_only_predict_stay_in_the_graph_before_2_4(name):
+    assert _found("OOM406", SERVERS[name], 2, 3) == ["warning"]
+    assert _found("OOM406", SERVERS[name], 2, 4) == []
+    assert _found("OOM406", SERVERS[name], 3) == []
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_models_that_do_not_add_up(name):
+    assert _found("OOM406", HARMLESS[name], 2, 3) == []
+
+
+QUEUE = """\
+import numpy as np
+{imports}
+
+class Batches(keras.utils.Sequence):
+    def __len__(self):
+        return 100
+    def __getitem__(self, index):
+        return np.zeros((64, 512, 512, 4)), np.zeros((64,))
+
+model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(1)])
+model.compile("adam", "mse")
+model.fit_generator(Batches())
+"""
+
+
+def test_one_thread_filled_a_queue_in_keras_of_its_own_only():
+    # 64 x 512 x 512 x 4 x 8 B = 512 MiB, 13 batches: 6.5 of 16 GiB
+    assert _found("OOM209", QUEUE.format(imports="import keras"), 2, 3) == ["warning"]
+    assert _found("OOM209", QUEUE.format(imports="from tensorflow import keras"), 2, 3) == []
+    assert _found("OOM209", QUEUE.format(imports="import keras"), 2, 15) == []
