@@ -92,7 +92,7 @@ def _assigned(call: Call) -> cst.BaseExpression | None:
 def is_computed(trace: Trace, value: Value, depth: int) -> bool:
     """Whether a value is an eager tensor that a model, loss, metric or gradient gave, directly or by arithmetic."""
     value = deref(value)
-    if isinstance(value, Gradients) and "numpy" in value.tags:
+    if isinstance(value, Gradients) and ("numpy" in value.tags or _is_operation(value)):
         return False
     if isinstance(value, Gradients) or (
         isinstance(value, Array) and value.library == "variable" and depth > 0
@@ -110,6 +110,18 @@ def is_computed(trace: Trace, value: Value, depth: int) -> bool:
     if maker.receiver is not None:
         operands.append(maker.receiver)
     return any(is_computed(trace, operand, depth + 1) for operand in operands)
+
+
+def _is_operation(value: Gradients) -> bool:
+    """Whether it is what `minimize` gives: an operation of the graph, or nothing."""
+    return value.made_by is not None and value.made_by.name.endswith(".minimize")
+
+
+def before_a_session(trace: Trace, kept: Kept) -> bool:
+    """Whether the function goes on to open a session: until then it built a graph."""
+    body = kept.call.context.innermost(Body)
+    sessions = trace.calls("tf.Session", "tf.InteractiveSession")
+    return body is not None and any(call.context.innermost(Body) is body for call in sessions)
 
 
 def is_scalar(kept: Kept, targets: set[int]) -> bool:

@@ -61,6 +61,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from oomlint.rules.training_loop import keeping
 
+from oomlint.dryrun.queries.graph_growth import is_legacy
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Loop, Within
 from oomlint.dryrun.values.arrays import Array, shape_text
@@ -105,6 +106,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         for call in trace.calls("tf.GradientTape.gradient")
         if (argument := call.argument("target")) is not None
     }
+    if is_legacy(trace):
+        return  # nothing in it is eager: what it keeps are operations, and the arrays that sessions give
     yield from _collected(trace)
     seen: set[int] = set()
     fates = keeping.Fates(trace)
@@ -116,7 +119,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         rounds = keeping.rounds_of(trace, kept)
         if rounds is None or keeping.is_bounded(trace, kept) or fates.of(kept).reset:
             continue
-        if keeping.is_one_per_variable(trace, rounds[0]):
+        if keeping.is_one_per_variable(trace, rounds[0]) or keeping.before_a_session(trace, kept):
             continue
         seen.add(id(kept.call.node))
         yield _finding(fates.of(kept), kept, scalar=keeping.is_scalar(kept, targets), rounds=rounds)

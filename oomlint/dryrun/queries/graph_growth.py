@@ -87,7 +87,7 @@ def graph_growth(trace: Trace) -> Iterator[Growth]:
     if not runs:
         return
     running = _running_loops(trace, runs)
-    legacy = _is_legacy(trace)
+    legacy = is_legacy(trace)
     fresh = _fresh_loops(trace)
     in_loops: dict[int, Growth] = {}
     for call in trace.all_calls():
@@ -161,7 +161,7 @@ def _only_initializes(trace: Trace, run: Call) -> bool:
     return bool(made) and all(call is not None and call.name.endswith(INITIALIZERS) for call in made)
 
 
-def _is_legacy(trace: Trace) -> bool:
+def is_legacy(trace: Trace) -> bool:
     """Whether the script is TensorFlow 1 through and through: no operation in it runs eagerly."""
     if trace.calls(
         "tf.disable_eager_execution", "tf.disable_v2_behavior", "tf.placeholder", "keras.backend.get_session"
