@@ -3,7 +3,8 @@
 ## What it does
 
 Reports `prefetch(n)` after `batch` with n of 8 or more (or fewer, if they pass a quarter of the host memory), and
-`prefetch_to_device(device, n)`, whose elements wait in GPU memory. `prefetch(n)` before `batch` is a note.
+`prefetch_to_device(device, n)`, whose elements wait in GPU memory. Silent where what waits is known to be little. Fewer
+than 32 batches of unknown size are a note, and so is `prefetch(n)` before `batch`.
 
 ## Why is this bad?
 
@@ -78,6 +79,7 @@ RULE = Rule(
 
 MANY = 8  # AUTOTUNE settles between 5 and 10 where the input is the bottleneck
 DOZENS = 16
+HEAPS = 32  # batches: these many may be too many, whatever is in them
 NOTHING = 16 * 2**20  # bytes: batches this small may wait in any number
 LITTLE = 256 * 2**20  # bytes: and these, if they are not too many
 TO_DEVICE = "tf.data.experimental.prefetch_to_device"
@@ -124,6 +126,8 @@ def _many(
     severity = over(held, budget) if held is not None else None
     if severity is None and (amount.value < MANY or _little(amount, held)):
         return
+    if severity is None and amount.value < HEAPS and (held is None or not held.exact):
+        severity = Severity.NOTE
     told = f" of {element.bytes:,} B" if element is not None and element.exact else ""
     together = f": {held}" if held is not None and told else ""
     what = "batches" if batched(dataset) else "elements"
