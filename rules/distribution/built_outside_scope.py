@@ -238,8 +238,8 @@ def _never_entered(trace: Trace, made: list[Call]) -> Iterator[Finding]:
     if gpu_setup.uncalled(call.context) is not None or not call.targets:
         return
     for other in trace.all_calls():
-        used = deref(other.receiver) is strategy if other.receiver is not None else False
-        if used or any(deref(argument.value) is strategy for argument in other.arguments):
+        values = (other.receiver, *(argument.value for argument in other.arguments))
+        if any(value is not None and _may_be(deref(value), call) for value in values):
             return
     for fit in trace.calls("keras.Model.fit"):
         if (
@@ -255,6 +255,11 @@ def _never_entered(trace: Trace, made: list[Call]) -> Iterator[Finding]:
                 help=HELP,
             )
             return
+
+
+def _may_be(value: Value, made: Call) -> bool:
+    """Whether a value is the strategy that a call made, or that on some of the ways to it."""
+    return isinstance(value, Strategy) and (value.made_by is made or value.alternative)
 
 
 def _move_in(trace: Trace, statement: Place | None, strategy: Strategy) -> Fix | None:
