@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oomlint.estimate.result import Estimate, Verdict
-from oomlint.project.gpus import write_bytes
+from oomlint.project.gpus import find_gpu, write_bytes
 
 # Fragments are not a share to subtract: the runs that died with their allocator's statistics printed had used their
 # pools up (tensorflow#36337: 7,509,992,704 of 7,510,566,502; #40024: 3,150,392,320 of 3,150,400,716).
@@ -25,19 +25,16 @@ def verdict(range_bytes: tuple[int, int], usable: int) -> Verdict:
 
 def headline(estimate: Estimate) -> str:
     """The answer in one sentence, for any report."""
-    gpu = estimate.gpu.get("name") or "the GPU"
+    name = str(estimate.gpu.get("name") or "")
+    where = f"on {name}" if find_gpu(name) else f"in {name}" if name else "on the GPU"
     usable = int(estimate.gpu["usable_bytes"])
     if estimate.verdict == "fits":
-        return f"Fits on {gpu}: {_spare(usable - estimate.peak_bytes)}"
+        return f"Fits {where}: {amount(usable - estimate.peak_bytes)} to spare"
     if estimate.verdict == "does-not-fit":
-        return f"Does not fit on {gpu}: {amount(estimate.peak_bytes - usable)} too much"
+        return f"Does not fit {where}: {amount(estimate.peak_bytes - usable)} too much"
     low, high = estimate.range_bytes
     between = f"between {amount(low)} and {amount(high)}"
-    return f"Too close to call on {gpu}: needs {between}, and there are {amount(usable)}"
-
-
-def _spare(count: int) -> str:
-    return f"{amount(count)} to spare" if count > 0 else "to the byte"
+    return f"Too close to call {where}: needs {between}, and there are {amount(usable)}"
 
 
 def advice(estimate: Estimate) -> str:
