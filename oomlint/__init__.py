@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import os
+    from typing import Any
 
+    from oomlint.estimate.live import guard
     from oomlint.findings.diagnostic import Diagnostic
     from oomlint.project.settings import Settings
 
-__all__ = ["__version__", "check_paths", "check_source"]
+__all__ = ["__version__", "check_paths", "check_source", "estimate", "guard"]
 
 __version__ = "0.1.0"
 
@@ -59,3 +61,14 @@ def check_paths(
     if report.problems:
         raise OSError("; ".join(report.problems))
     return list(report.diagnostics)
+
+
+def __getattr__(name: str) -> Any:
+    """`oomlint.estimate(model, ...)`, the package of that name being callable, and `oomlint.guard(...)`."""
+    import importlib
+
+    if name == "estimate":
+        return importlib.import_module("oomlint.estimate")
+    if name == "guard":
+        return importlib.import_module("oomlint.estimate.live").guard
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -46,14 +46,18 @@ def render(
     width: int = 80,
     ascii_only: bool = False,
     all_layers: bool = False,
+    options: tuple[str, str] = ("--max-batch", "--what-if"),
 ) -> str:
-    """The report. `width` is the terminal's; `ascii_only` where it cannot show block characters."""
+    """The report. `width` is the terminal's; `ascii_only` where it cannot show block characters.
+
+    `options` are how the reader asks for the largest batch and for remedies.
+    """
     page = _Page(style or Style(), width, ascii_only)
     blocks = (
         _answer(estimate, page),
         _parts(estimate, page),
         _layers(estimate, page, all_layers),
-        _remedies(estimate, page),
+        _remedies(estimate, page, options),
         _trust(estimate, page),
     )
     texts = ("\n".join(line.rstrip() for line in block) for block in blocks)
@@ -151,11 +155,11 @@ def _short(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 2] + ".."
 
 
-def _remedies(estimate: Estimate, page: _Page) -> Iterator[str]:
+def _remedies(estimate: Estimate, page: _Page, options: tuple[str, str]) -> Iterator[str]:
     if not estimate.what_if:
         if estimate.verdict != "fits" and estimate.max_batch is None:
             yield from page.wrapped(
-                "--max-batch finds the largest batch that fits, --what-if estimates what would make this one fit.",
+                f"{options[0]} finds the largest batch that fits, {options[1]} estimates what would make this one fit.",
                 first="",
             )
         return

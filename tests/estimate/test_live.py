@@ -1,0 +1,196 @@
+"""`oomlint.estimate(model)` and `oomlint.guard()`: what they hand on, and what they make of the answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from estimate.estimates import MIB, estimate
+
+import oomlint
+from oomlint.estimate import launch, live
+from oomlint.estimate.errors import EstimateError
+
+keras = pytest.importorskip("keras")
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Answers by hand in place of the child process; the requests, with the description that the child would read."""
+    seen = []
+
+    def fake(request, **options):
+        described = json.loads(Path(request.names["saved"]).read_text("utf-8"))
+        seen.append((request, described, options))
+        need = {"activations": 75 * (request.batch_size or 32)}
+        gpu = {"name": request.gpu, "memory_bytes": None, "usable_bytes": request.usable_bytes}
+        return estimate(need, usable=request.usable_bytes, gpu=gpu, batch_size=request.batch_size)
+
+    monkeypatch.setattr(launch, "estimate", fake)
+    return seen
+
+
+@pytest.fixture
+def model():
+    made = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name="first")], name="small")
+    made.compile("adam", "mse")
+    return made
+
+
+def test_importing_oomlint_imports_no_library():
+    code = (
+        "import sys, oomlint; oomlint.estimate; oomlint.guard;"
+        "print([name for name in ('tensorflow', 'keras', 'jax', 'numpy', 'libcst') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_model_is_described_to_the_child(asked, model):
+    answer = oomlint.estimate(model, batch_size=64, gpu="a100", max_batch=True)
+    ((request, described, options),) = asked
+    assert (request.batch_size, request.gpu, request.usable_bytes) == (64, "A100-40GB", 38_068 * MIB)
+    assert request.max_batch and not request.what_if
+    assert request.target == "small"
+    assert described["class_name"] == "Sequential"
+    assert described["compile_config"]["optimizer"] == "adam" or "Adam" in json.dumps(
+        described["compile_config"]
+    )
+    assert options["environment"]["KERAS_BACKEND"] == keras.backend.backend()
+    assert answer.batch_size == 64
+    assert model.optimizer.variables == [] or not model.optimizer.built  # nothing was built in this process
+
+
+def test_the_answer_shows_itself(asked, model):
+    answer = oomlint.estimate(model, batch_size=8, gpu="T4")
+    assert str(answer).startswith("Fits on T4: ")
+    assert repr(answer) == str(answer)
+    assert answer._repr_html_().startswith('<div class="oomlint">')
+    assert dataclasses.replace(answer, seconds=1.0).seconds == 1.0
+
+
+def test_an_amount_is_a_gpu_too(asked, model):
+    assert oomlint.estimate(model, gpu="8GB").gpu["usable_bytes"] == 8_000_000_000
+    with pytest.raises(ValueError, match="unknown GPU"):
+        oomlint.estimate(model, gpu="A1000000")
+
+
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = keras.layers.Dense(4)
+
+    def call(self, x):
+        return self.dense(x)
+
+
+def test_a_class_of_the_users_own_stays_in_this_process(asked, monkeypatch):
+    seen = []
+    monkeypatch.setattr(live, "_here", lambda *arguments: seen.append(arguments) or estimate())
+    oomlint.estimate(Own(), batch_size=8, gpu="T4")
+    assert asked == []
+    assert "class of your own" in seen[0][3]
+
+
+def test_a_layer_that_the_child_does_not_know_brings_the_model_back(monkeypatch, model):
+    def fails(request, **options):
+        raise EstimateError("unknown layer Mine", "build")
+
+    seen = []
+    monkeypatch.setattr(launch, "estimate", fails)
+    monkeypatch.setattr(live, "_here", lambda *arguments: seen.append(arguments) or estimate())
+    oomlint.estimate(model, gpu="T4")
+    assert seen[0][3] == "unknown layer Mine"
+
+
+def test_other_failures_are_the_users_to_know(monkeypatch, model):
+    def fails(request, **options):
+        raise EstimateError("not ready after 1 s", "timeout")
+
+    monkeypatch.setattr(launch, "estimate", fails)
+    with pytest.raises(EstimateError, match="not ready"):
+        oomlint.estimate(model, gpu="T4")
+
+
+# The guard.
+
+
+def arrays(rows=32):
+    import numpy as np
+
+    return np.zeros((rows, 8), "float32"), np.zeros((rows, 4), "float32")
+
+
+def steps_of(model, guard, **options):
+    """How many steps a fit with the guard takes."""
+    done = []
+    count = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: done.append(batch))
+    model.fit(*arrays(), callbacks=[guard, count], verbose=0, **options)
+    return len(done)
+
+
+def test_a_run_that_fits_goes_on(asked, model):
+    guard = oomlint.guard(gpu="T4")
+    assert steps_of(model, guard, batch_size=8) == 4
+    assert asked[0][0].batch_size == 8  # as fit was told
+    assert guard.estimate.verdict == "fits"
+
+
+def test_a_run_that_will_not_fit_ends_before_its_first_step(asked, model):
+    before = [weight.numpy().copy() for weight in model.weights]
+    guard = oomlint.guard(gpu="200MiB")  # the answer by hand needs more than 500 MiB
+    with pytest.raises(live.WillNotFit, match="Does not fit in 200MiB") as stopped:
+        steps_of(model, guard, batch_size=16)
+    assert stopped.value.estimate.batch_size == 16
+    assert "activations" in str(stopped.value) and "what_if=True" in str(stopped.value)
+    assert all((weight.numpy() == was).all() for weight, was in zip(model.weights, before))
+
+
+def test_or_it_warns(asked, model):
+    with pytest.warns(RuntimeWarning, match="Does not fit in 200MiB"):
+        assert steps_of(model, oomlint.guard(gpu="200MiB", action="warn"), batch_size=16) == 2
+
+
+def test_a_batch_that_is_given_counts(asked, model):
+    steps_of(model, oomlint.guard(model, gpu="T4", batch_size=128))
+    assert asked[0][0].batch_size == 128
+
+
+def test_a_dataset_tells_its_batch(asked, model):
+    tf = pytest.importorskip("tensorflow")
+    data = tf.data.Dataset.from_tensor_slices(arrays()).batch(4, drop_remainder=True)
+    model.fit(data, callbacks=[oomlint.guard(gpu="T4")], verbose=0)
+    assert asked[0][0].batch_size == 4
+
+
+def test_no_gpu_no_check(asked, model):
+    with pytest.warns(RuntimeWarning, match="say which"):
+        assert steps_of(model, oomlint.guard(), batch_size=16) == 2
+    assert asked == []
+
+
+def test_a_guard_that_fails_does_not_end_the_run(monkeypatch, model):
+    def fails(request, **options):
+        raise RuntimeError("no such thing")
+
+    monkeypatch.setattr(launch, "estimate", fails)
+    with pytest.warns(RuntimeWarning, match="not checked: RuntimeError: no such thing"):
+        assert steps_of(model, oomlint.guard(gpu="T4"), batch_size=16) == 2
+
+
+def test_a_wrong_action_is_named():
+    with pytest.raises(ValueError, match="'raise' or 'warn'"):
+        oomlint.guard(action="stop")
+
+
+def test_tight_is_said_and_trained(monkeypatch, model):
+    monkeypatch.setattr(launch, "estimate", lambda request, **options: estimate(usable=5_100 * MIB))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert steps_of(model, oomlint.guard(gpu="T4"), batch_size=16) == 2
+    assert any("Too close to call" in str(one.message) for one in said)
