@@ -8,7 +8,10 @@ Reports, for strategies with several replicas:
 - with Keras 3, an optimizer with slots (Adam, RMSprop, SGD with momentum, or its name given to `compile`) that is
   made outside the scope while the model's weights are in it;
 - a model from outside that is a layer of a model made inside (with Keras 3 unless it is frozen);
-- a script that makes a strategy, never enters its scope, and trains: a warning.
+- a script that makes a strategy, never enters its scope, and trains: a warning; and, with Keras 3, one that only
+  compiles in it.
+
+With Keras 2, models that get their weights when they are first called may be made anywhere for `strategy.run`.
 
 ## Why is this bad?
 
@@ -65,8 +68,9 @@ import libcst as cst
 
 from oomlint.dryrun.catalog.keras.training import slots_of
 from oomlint.dryrun.queries import gpu_setup, replicas
+from oomlint.dryrun.queries.device_makers import has_input
 from oomlint.dryrun.queries.keras_version import keras_at_least
-from oomlint.dryrun.trace import Call, Context, Trace
+from oomlint.dryrun.trace import Body, Call, Context, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref
 from oomlint.dryrun.values.training import Model, Optimizer, Strategy
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
@@ -95,13 +99,13 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     seen: set[int] = set()
     keras3 = keras_at_least(trace, settings, 3)
     parts = _optimizers(trace) if keras3 else _metrics(trace)
-    for finding in (*_models(trace), *_parts(trace, keras3), *parts, *_never_entered(trace, made)):
+    for finding in (*_models(trace, keras3), *_parts(trace, keras3), *parts, *_never_entered(trace, made)):
         if id(finding.place.node) not in seen:
             seen.add(id(finding.place.node))
             yield finding
 
 
-def _models(trace: Trace) -> Iterator[Finding]:
+def _models(trace: Trace, keras3: bool) -> Iterator[Finding]:
     for call in trace.calls("keras.Model.compile", "keras.Model.fit", "keras.Model.__call__"):
         inside = replicas.of_scope(call.context) if not call.name.endswith("__call__") else None
         strategy = inside or replicas.on_replicas(call.context)
@@ -111,7 +115,19 @@ def _models(trace: Trace) -> Iterator[Finding]:
         maker = replicas.maker(model)
         if maker is None or _in_strategy(model.context):
             continue
+        if inside is None and (_of_another(call) or not (keras3 or _has_weights(model))):
+            continue
         place, statement = replicas.site(maker, call)
+        if keras3 and call.name.endswith("compile") and _all_outside(trace, call):
+            yield RULE.finding(
+                place,
+                f"this model and its optimizer are made outside the scope of {replicas.short(strategy)} and only "
+                "compiled inside: one GPU trains on the whole batch",
+                evidence=[Evidence("compiled inside", call.place)],
+                help=HELP,
+                severity=Severity.WARNING,
+            )
+            continue
         where = "inside the scope" if inside is not None else "by strategy.run"
         evidence = [Evidence(f"{call.name.rpartition('.')[2].strip('_')} {where}", call.place)]
         yield RULE.finding(
@@ -121,6 +137,31 @@ def _models(trace: Trace) -> Iterator[Finding]:
             help=HELP,
             fix=_move_in(trace, statement, strategy),
         )
+
+
+def _of_another(call: Call) -> bool:
+    """Whether a model is called by the `call` of another one, which is what the finding is about."""
+    return any(
+        body.function.name == "call" and body.function.owner is not None for body in call.context.all(Body)
+    )
+
+
+def _has_weights(model: Model) -> bool:
+    """Whether a model has them before it is called. Those of the others Keras 2 makes on the replicas, then."""
+    if model.kind == "sequential":
+        return has_input(model.layers[0]) if model.layers else False
+    return model.kind != "subclassed"
+
+
+def _all_outside(trace: Trace, compile: Call) -> bool:
+    """Whether the strategy has no part in a model that is compiled in its scope (measured with Keras 3.15)."""
+    given = compile.value("optimizer")
+    optimizer = deref(given) if given is not None else None
+    maker = optimizer.made_by if isinstance(optimizer, Optimizer) else None
+    if maker is None or _in_strategy(maker.context):
+        return False
+    fits = [call for call in trace.calls("keras.Model.fit") if call.receiver is compile.receiver]
+    return not any(replicas.of_scope(call.context) for call in fits)
 
 
 def _parts(trace: Trace, keras3: bool) -> Iterator[Finding]:

@@ -151,6 +151,21 @@ def model_outside() -> str:
     return "trained"
 
 
+def only_compiled_inside() -> int:
+    """On how many replicas the loss is computed where model, optimizer and `fit` are outside the scope."""
+    seen: list[int] = []
+
+    def loss(y: Any, prediction: Any) -> Any:
+        seen.append(tf.distribute.get_strategy().num_replicas_in_sync)
+        return tf.reduce_mean((y - prediction) ** 2, axis=-1)
+
+    model, optimizer = linear(), keras.optimizers.Adam()
+    with STRATEGY.scope():
+        model.compile(optimizer, loss)
+    model.fit(X, Y, verbose=0)
+    return max(seen)
+
+
 def compiled_outside(optimizer: Any) -> str:
     with STRATEGY.scope():
         model = linear()
@@ -259,6 +274,7 @@ PROBES: dict[str, Callable[[], Any]] = {
     "penalty, as it is": lambda: penalty(lambda value: value),
     "penalty, scaled": lambda: penalty(tf.nn.scale_regularization_loss),
     "scope, model outside": model_outside,
+    "scope, only compiled inside": only_compiled_inside,
     "scope, adam outside": lambda: compiled_outside(keras.optimizers.Adam()),
     "scope, name outside": lambda: compiled_outside("adam"),
     "scope, sgd outside": lambda: compiled_outside(keras.optimizers.SGD(0.1)),

@@ -65,6 +65,11 @@ class TestBuiltOutsideScope:
     def test_a_model_from_outside_raises(self, measured: dict[str, Any]) -> None:
         assert "Error" in measured["scope, model outside"]
 
+    def test_a_model_and_an_optimizer_from_outside_train_on_one_replica(
+        self, measured: dict[str, Any]
+    ) -> None:
+        assert measured["scope, only compiled inside"] == 1
+
     @pytest.mark.parametrize("kind", ["adam", "name", "momentum"])
     def test_an_optimizer_with_slots_from_outside_raises(self, measured: dict[str, Any], kind: str) -> None:
         assert "Mixing different tf.distribute.Strategy objects" in measured[f"scope, {kind} outside"]

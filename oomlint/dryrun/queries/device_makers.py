@@ -167,12 +167,12 @@ def makes_devices(call: Call, keras3: bool) -> bool:
         case "keras.Model" if last == "__init__":  # of a subclass, which in Keras 2 has a variable of its own
             return not keras3 or len(call.arguments) > 1
         case "keras.Model":
-            return last == "add" and any(_has_input(argument.value) for argument in call.arguments)
+            return last == "add" and any(has_input(argument.value) for argument in call.arguments)
         case "keras":
             if last == "Sequential":
                 layers = call.value("layers")
                 first = layers.items[0] if isinstance(layers, Sequence) and layers.items else NONE
-                return _has_input(first) or not keras3 or call.spelled.startswith("tf_keras")
+                return has_input(first) or not keras3 or call.spelled.startswith("tf_keras")
             return last == "Model" and len(call.arguments) > 1
     return False
 
@@ -193,7 +193,7 @@ def _has_weights(layer: Layer) -> bool:
     )
 
 
-def _has_input(layer: Value) -> bool:
+def has_input(layer: Value) -> bool:
     """Whether a layer tells a Sequential its input shape, so that it makes its weights at once."""
     layer = deref(layer)
     if isinstance(layer, Layer):
