@@ -48,9 +48,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.trace import Body, Call, Trace, Try
-from oomlint.dryrun.values.base import Value, deref
-from oomlint.dryrun.values.program import Class, Library
+from oomlint.dryrun.queries.provided_for import is_provided_for
+from oomlint.dryrun.trace import Call, Trace
 from oomlint.findings.model import Evidence, Finding, Rule, Safety, Severity
 
 if TYPE_CHECKING:
@@ -71,8 +70,6 @@ METHODS = {
     "tf.distribute.Strategy.experimental_run_v2": "Strategy.run",
     "tf.distribute.Strategy.experimental_make_numpy_dataset": "Dataset.from_tensor_slices",
 }
-# What a script catches that has a way for both the old TensorFlow and the new one.
-ABSENCE = ("ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "NameError")
 
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
@@ -81,7 +78,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         return
     seen: set[int] = set()
     for call in [*trace.calls(COPIES, *METHODS), *trace.calls_under(CONTRIB)]:
-        if id(call.node) in seen or _is_provided_for(call):
+        instead = METHODS.get(call.name, "").rpartition(".")[2]
+        if id(call.node) in seen or is_provided_for(trace, call, instead):
             continue
         seen.add(id(call.node))
         yield _copies(call) if call.name == COPIES else _gone(call)
@@ -114,24 +112,3 @@ def _gone(call: Call) -> Finding:
         message = f"TensorFlow 2 has no `tf.contrib`, so `{name}` fails here"
         instead = "use `tf.distribute`: `MirroredStrategy`, `MultiWorkerMirroredStrategy`, `TPUStrategy`"
     return RULE.finding(call.place, message, help=instead)
-
-
-def _is_provided_for(call: Call) -> bool:
-    """Whether what surrounds a call expects that it may fail."""
-    for frame in call.context.frames():
-        if isinstance(frame, Try):
-            types = [kind for facts in frame.handlers for kind in facts.types]
-            if any(facts.bare for facts in frame.handlers) or any(map(_is_absence, types)):
-                return True
-        if isinstance(frame, Body) and not frame.called:
-            return False
-    return False
-
-
-def _is_absence(kind: Value) -> bool:
-    kind = deref(kind)
-    if isinstance(kind, Library):
-        return kind.name.removeprefix("builtins.") in ABSENCE
-    return isinstance(kind, Class) and bool(
-        set(kind.library_bases()) & {f"builtins.{name}" for name in ABSENCE}
-    )

@@ -77,7 +77,7 @@ def _name(value: Value) -> str:
 
 def _under_guard(container: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a node stands under a test that lets it happen once, or after one that returns early."""
-    path = _path(container, node)
+    path = path_between(container, node)
     for outer, inner in pairwise(path):
         if isinstance(outer, cst.If) and inner is outer.body and _once(outer.test):
             return True
@@ -88,7 +88,7 @@ def _under_guard(container: cst.CSTNode, node: cst.CSTNode) -> bool:
     return False
 
 
-def _path(container: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
+def path_between(container: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes from a container down to one of its descendants; empty if it is none."""
     parents: dict[int, cst.CSTNode] = {}
     stack: list[cst.CSTNode] = [container]

@@ -1,0 +1,115 @@
+"""Whether a script has asked first if what it calls is there: it is written for old and new versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun.imports import dotted
+from oomlint.dryrun.queries.changing import value_of
+from oomlint.dryrun.queries.rounds import path_between
+from oomlint.dryrun.trace import Body, Branch, Handler, Try
+from oomlint.dryrun.values.base import Value, deref
+from oomlint.dryrun.values.program import Class, Library
+from oomlint.syntax.uses import names_in, uses
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.trace import Call, Context, HandlerFacts, Trace
+    from oomlint.syntax.source import Source
+
+# What a script catches that has a way for both the old library and the new one.
+ABSENCE = ("ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "NameError")
+
+
+def is_provided_for(trace: Trace, call: Call, instead: str = "") -> bool:
+    """Whether what surrounds a call expects that it may fail, or comes to it on the old version only.
+
+    `instead` is the name of what took its place, for `if hasattr(strategy, "run")`.
+    """
+    return _is_caught(call.context) or any(
+        _asks(trace, call, source, test, instead) for source, test in _tests(call)
+    )
+
+
+def _is_caught(context: Context) -> bool:
+    for frame in context.frames():
+        if isinstance(frame, Try) and any(map(_tells_absence, frame.handlers)):
+            return True
+        if isinstance(frame, Body) and not frame.called:
+            return False
+    return False
+
+
+def _tells_absence(facts: HandlerFacts) -> bool:
+    return facts.bare or any(map(_is_absence, facts.types))
+
+
+def _is_absence(kind: Value) -> bool:
+    kind = deref(kind)
+    if isinstance(kind, Library):
+        return kind.name.removeprefix("builtins.") in ABSENCE
+    return isinstance(kind, Class) and bool(
+        set(kind.library_bases()) & {f"builtins.{name}" for name in ABSENCE}
+    )
+
+
+def _tests(call: Call) -> Iterator[tuple[Source, cst.CSTNode]]:
+    """The tests that decided whether a call is made, also those that leave before it."""
+    node: cst.CSTNode = call.node
+    for frame in call.context.frames():
+        if isinstance(frame, Branch) and frame.test_node is not None:
+            yield frame.place.source, frame.test_node
+        if isinstance(frame, Body):
+            source = frame.function.source
+            yield from ((source, test) for test in _left_before(frame.function.node, node))
+            if frame.site is None:
+                return
+            node = frame.site.node
+
+
+def _left_before(container: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """`if hasattr(strategy, "run"): return ...` before the statement that holds a node."""
+    for outer, inner in pairwise(path_between(container, node)):
+        if isinstance(outer, cst.IndentedBlock):
+            for statement in outer.body:
+                if statement is inner:
+                    break
+                if isinstance(statement, cst.If) and _leaves(statement.body):
+                    yield statement.test
+
+
+def _leaves(block: cst.BaseSuite) -> bool:
+    last = block.body[-1] if block.body else None
+    if isinstance(last, cst.SimpleStatementLine) and last.body:
+        last = last.body[-1]
+    return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
+
+
+def _asks(trace: Trace, call: Call, source: Source, test: cst.CSTNode, instead: str) -> bool:
+    """Whether a test is about the version, or about the very thing that is called."""
+    text = source.code(test)
+    if "__version__" in text:
+        return True
+    quoted = {call.name.rpartition(".")[2], *call.name.split(".")[1:2], instead} - {""}
+    if "hasattr" in text and any(f"{mark}{name}{mark}" in text for name in quoted for mark in "\"'"):
+        return True
+    path = dotted(call.node.func) if isinstance(call.node, cst.Call) else ""
+    if path and uses(cst.Arg(test), path):  # type: ignore[arg-type]
+        return True
+    return any(_is_flag(trace, name) for name in names_in(test))
+
+
+def _is_flag(trace: Trace, name: str) -> bool:
+    """Whether a name says what there is: `HAS_IT = False` after an ImportError, `OLD = tf.__version__ < "2.4"`."""
+    for assign in trace.assigns():
+        if assign.path != name:
+            continue
+        if any(_tells_absence(frame.facts) for frame in assign.context.all(Handler)):
+            return True
+        value = value_of(assign)
+        if value is not None and "__version__" in assign.place.source.code(value):
+            return True
+    return False
