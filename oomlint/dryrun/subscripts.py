@@ -22,6 +22,7 @@ from oomlint.dryrun.values.base import (
     merge,
     tags_of,
 )
+from oomlint.dryrun.values.indexing import FEW, FEW_TAG
 from oomlint.dryrun.values.program import Instance, Library
 
 if TYPE_CHECKING:
@@ -70,10 +71,6 @@ def get_item(run: Run, value: Value, index: Value, node: cst.CSTNode) -> Value:
     return Unknown(tags=tags_of(value))
 
 
-# `paths[:16]` of unknown length is 16 or fewer: not the data set (the tag `few`).
-FEW = 4096
-
-
 def _sequence_item(value: Sequence, index: Value) -> Value:
     if isinstance(index, Const) and isinstance(index.value, int):
         if value.items is not None:
@@ -91,7 +88,7 @@ def _sequence_item(value: Sequence, index: Value) -> Value:
                 return Unknown()
         count = _slice_count(value, bounds)
         few = count is None and isinstance(bounds[1], int) and 0 <= bounds[1] <= FEW
-        tags = value.tags | {"few"} if few else value.tags
+        tags = value.tags | {FEW_TAG} if few else value.tags
         return Sequence(value.kind, element=value.any, count=count, tags=tags)
     return value.any
 

@@ -9,9 +9,10 @@ from oomlint.rules.host_data.amounts import in_generator, in_test
 from oomlint.rules.host_data.feeds import feeds
 
 from oomlint.dryrun.catalog.arrays.making import blanks_of
+from oomlint.dryrun.queries.few import is_few
 from oomlint.dryrun.trace import Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Sequence, Slice, Value, deref, tags_of
+from oomlint.dryrun.values.base import Sequence, Slice, Value, deref
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def filled_by_files(trace: Trace) -> Iterator[Filling]:
         loop = call.context.innermost(Loop)
         if isinstance(deref(keys[0]), Slice) or loop is None or loop in made.context.loops():
             continue
-        if loop.iterable is not None and "few" in tags_of(deref(loop.iterable)):
+        if is_few(loop.iterable):
             continue
         if set(made.context.loops()) & set(fed[made.index].context.loops()):
             continue  # one part of the data at a time

@@ -61,6 +61,7 @@ from oomlint.rules.host_data.filled_arrays import Filling, filled_by_files
 
 from oomlint.dryrun.catalog.arrays.making import DECODED
 from oomlint.dryrun.catalog.python.files import PATH, is_document
+from oomlint.dryrun.queries.few import is_few
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -255,9 +256,9 @@ def _emptied(trace: Trace, value: Sequence, loop: Loop | None, stack: Call) -> b
 def _reached(stack: Call, loop: Loop | None) -> bool:
     """Whether the loop is over a folder's files. A helper that nobody calls may get a batch of them."""
     over_what = loop.iterable if loop is not None else None
-    tags = tags_of(deref(over_what)) if over_what is not None else frozenset()
-    if "few" in tags:
+    if is_few(over_what):
         return False
+    tags = tags_of(deref(over_what)) if over_what is not None else frozenset()
     return bool(PATH & tags) or all(body.called for body in stack.context.all(Body))
 
 

@@ -8,6 +8,9 @@ from oomlint.dryrun.values.arrays import Array, Dim, Shape
 from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref
 from oomlint.dryrun.values.shapes import broadcast, derived
 
+# `paths[:16]` of unknown length is 16 or fewer: not the data set.
+FEW = 4096
+FEW_TAG = "few"
 _REST = -1  # the span of an Ellipsis: whatever dimensions the other keys leave
 
 

@@ -21,7 +21,7 @@ from oomlint.dryrun.catalog.registry import Iteration, entry, item, iteration, o
 from oomlint.dryrun.values.arrays import Array, Shape, computed_from
 from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.dtypes import divided, is_float, parts, promote, with_python
-from oomlint.dryrun.values.indexing import index, keys_of
+from oomlint.dryrun.values.indexing import FEW, FEW_TAG, index, keys_of
 from oomlint.dryrun.values.shapes import broadcast, dimension_at, number
 
 if TYPE_CHECKING:
@@ -153,6 +153,8 @@ def subscript(value: Value, key: Value, call: Call, run: Run) -> Value:
         tags = without_loads(tags)
     if _restricts_rows(key):
         tags = tags | {PART}
+    if value.size is None and _stops_early(key):
+        tags = tags | {FEW_TAG}
     if value.origin is not None and value.origin.text in ("np.eye", "np.identity") and _picks_rows(key):
         tags = tags | one_hot(call)
     library = "numpy" if value.library == "h5py" else value.library
@@ -173,6 +175,13 @@ def _restricts_rows(key: Value) -> bool:
     return not isinstance(first, Const) or isinstance(first.value, int)
 
 
+def _stops_early(key: Value) -> bool:
+    """Whether a slice takes no more than the first rows, of however many there are."""
+    first = keys_of(key)[0] if keys_of(key) else key
+    stop = number(first.stop) if isinstance(first, Slice) else None
+    return stop is not None and 0 <= stop <= FEW
+
+
 def _takes_few(key: Value) -> bool:
     """Whether a subscript takes one row, or a small number of them that the text states."""
     first = keys_of(key)[0] if keys_of(key) else key
@@ -187,7 +196,7 @@ def rows(value: Value, run: Run) -> Iteration:
     """A loop over an array takes its rows."""
     assert isinstance(value, Array)
     shape = None if not value.shape else value.shape[1:]
-    element = replace(value, shape=shape, tags=without_loads(value.tags) | {PART})
+    element = replace(value, shape=shape, tags=without_loads(value.tags) - {FEW_TAG} | {PART})
     return Iteration(element=element, count=dimension_at(value.shape, 0))
 
 

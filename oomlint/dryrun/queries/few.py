@@ -1,0 +1,18 @@
+"""Whether something is a few of many: a slice that the script cuts off early, of what is as long as it may be."""
+
+from __future__ import annotations
+
+from oomlint.dryrun.values.base import Const, Slice, Unknown, Value, deref, tags_of
+from oomlint.dryrun.values.indexing import FEW, FEW_TAG
+
+
+def is_few(value: Value | None) -> bool:
+    """`paths[:9]`, whatever `paths` is."""
+    if value is None:
+        return False
+    value = deref(value)
+    if FEW_TAG in tags_of(value):
+        return True
+    taken = deref(value.taken) if isinstance(value, Unknown) and value.taken is not None else None
+    stop = deref(taken.stop) if isinstance(taken, Slice) else None
+    return isinstance(stop, Const) and isinstance(stop.value, int) and 0 <= stop.value <= FEW
