@@ -260,3 +260,58 @@ def test_a_piece_for_a_notebook_is_no_page():
     rules = re.sub(r"@media[^{]*\{((?:[^{}]*\{[^{}]*\})*[^{}]*)\}", r"\1", estimate_html.STYLE)
     for selectors in re.findall(r"([^{}]+)\{[^{}]*\}", rules):
         assert all(one.strip().startswith(".oomlint") for one in selectors.split(","))
+
+
+# The command's output.
+
+
+def output(made, *flags, stream=None, encoding="utf-8"):
+    import argparse
+    import io
+    from unittest import mock
+
+    from oomlint.cli.estimate_output import add_output_flags, write
+
+    parser = argparse.ArgumentParser()
+    add_output_flags(parser)
+    raw = io.BytesIO()
+    stdout = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    with mock.patch("sys.stdout", stdout):
+        status = write(made, parser.parse_args(flags))
+    return status, raw.getvalue().decode(encoding)
+
+
+def test_the_status_says_whether_it_fits(tmp_path):
+    assert output(FULL)[0] == 0
+    assert output(estimate(usable=5_100 * MIB))[0] == 0  # tight: no claim
+    assert output(TOO_LARGE)[0] == 1
+    assert output(TOO_LARGE, "--exit-zero")[0] == 0
+
+
+def test_formats_and_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    assert json.loads(output(FULL, "--format", "json")[1])["verdict"] == "fits"
+    assert output(FULL, "--format", "html")[1].startswith("<!doctype html>")
+    status, said = output(TOO_LARGE, "-o", str(tmp_path / "report.html"))
+    assert status == 1
+    assert said.startswith("Does not fit on T4")
+    assert (tmp_path / "report.html").read_text("utf-8").startswith("<!doctype html>")
+    output(FULL, "--output", str(tmp_path / "report.json"))
+    assert json.loads((tmp_path / "report.json").read_text("utf-8"))["peak_bytes"] == 5_079 * MIB
+    output(FULL, "--output", str(tmp_path / "report.txt"), "--layers")
+    assert "input_layer" in (tmp_path / "report.txt").read_text("utf-8")
+
+
+def test_an_old_terminal_gets_ascii(monkeypatch):
+    monkeypatch.delenv("TERM", raising=False)
+    assert output(FULL, encoding="latin-1")[1].isascii()
+    assert not output(FULL)[1].isascii()
+    monkeypatch.setenv("TERM", "dumb")
+    assert output(FULL)[1].isascii()
+
+
+def test_no_color_wins(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[32m" in output(FULL)[1]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in output(FULL)[1]
