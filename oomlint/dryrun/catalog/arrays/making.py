@@ -25,6 +25,7 @@ DENSE = "dense:"
 ONE_HOT = "one-hot:"
 BLANK = "blank:"
 VOCABULARY = "vocabulary"  # a number of words that the data decides, and what is made of it
+FEW_WORDS = 1_000  # a vocabulary that is limited to fewer than this is not large
 SPLIT = "split"  # one of the parts of a data set that is divided for training and testing
 PART = "part"  # some rows of an array: no longer the whole, however many they are
 DECODED = frozenset({"decoded"})  # a picture, sound or volume that was read from a file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.arrays.making import VOCABULARY, dense, made, tags_of_all
+from oomlint.dryrun.catalog.arrays.making import FEW_WORDS, VOCABULARY, dense, made, tags_of_all
 from oomlint.dryrun.catalog.registry import attribute, function, method
 from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import NONE, Const, Opaque, Sequence, Unknown, Value
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call
 
 TOKENIZER = "keras.preprocessing.text.Tokenizer"
-# A vocabulary that is limited to fewer words than this is not large.
-LIMIT = 1_000
 
 
 @function(TOKENIZER, parameters="num_words filters lower split char_level oov_token")
@@ -74,7 +72,7 @@ def vocabulary(call: Call, run: Run) -> Value:
     layer = call.receiver
     assert isinstance(layer, Layer)
     most = number(layer.config.get("max_tokens"))
-    tags = frozenset() if most is not None and most < LIMIT else frozenset({VOCABULARY})
+    tags = frozenset() if most is not None and most < FEW_WORDS else frozenset({VOCABULARY})
     if call.name.endswith("vocabulary_size"):
         return Unknown(type="int", tags=tags)
     return Sequence("list", element=Unknown(type="str"), tags=tags)

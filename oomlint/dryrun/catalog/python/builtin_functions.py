@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oomlint.dryrun.catalog.arrays.making import VOCABULARY, figures, tags_of_all, without_loads
+from oomlint.dryrun.catalog.arrays.making import FEW_WORDS, VOCABULARY, figures, tags_of_all, without_loads
 from oomlint.dryrun.catalog.registry import Iteration, function
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import (
@@ -283,7 +283,10 @@ def reduce(call: Call, run: Run) -> Value:
         kinds = {item.type if isinstance(item, Unknown) else type(item.value).__name__ for item in map(deref, items)
                  if isinstance(item, Unknown | Const)}  # fmt: skip
         kind = "int" if kinds == {"int"} else "float" if kinds <= {"int", "float"} else None
-        return Unknown(type=kind, tags=tags_of_all(*items))
+        tags = tags_of_all(*items)
+        if name == "min" and any(isinstance(one.value, int) and one.value < FEW_WORDS for one in constants):
+            tags -= {VOCABULARY}
+        return Unknown(type=kind, tags=tags)
     try:
         if name == "sum":
             return computed(sum(item.value for item in constants), *constants)
