@@ -68,6 +68,28 @@ def gradients(call: Call, run: Run) -> Value:
     return Sequence("list", element=Symbol())
 
 
+@function(
+    "tf.trainable_variables",
+    "tf.global_variables",
+    "tf.local_variables",
+    "tf.all_variables",
+    "tf.model_variables",
+    "tf.moving_average_variables",
+    parameters="scope",
+)
+def variables(call: Call, run: Run) -> Value:
+    """All of the graph, or those in a scope."""
+    return Sequence("list", element=Symbol())
+
+
+@function("tf.get_collection", parameters="key scope")
+def collection(call: Call, run: Run) -> Value:
+    """Of the graph's variables, where the key says so."""
+    key = call.argument("key")
+    named = key is not None and call.source.code(key.place.node).endswith("_VARIABLES")
+    return variables(call, run) if named else Unknown()
+
+
 @function_on(Symbol, "*")
 def computed(call: Call, run: Run) -> Value:
     """What TensorFlow computes from a tensor of the graph is one, too."""
