@@ -121,6 +121,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         seen.add(call.name)
         quiet = loser is not None or gpu_setup.swallowed(call)
+        if quiet and call.name == gpu_setup.GROWTH and _forced(trace, cause):
+            continue
         if loser is not None:
             effect = "comes too late and is silently lost"
         elif quiet:
@@ -175,6 +177,14 @@ def _before(trace: Trace, candidates: list[Call], call: Call) -> Call | None:
         and not (imported and gpu_setup.uncalled(candidate.context) is None)
     )
     return min(before, key=trace.position, default=None)
+
+
+def _forced(trace: Trace, cause: Call) -> bool:
+    """Whether the environment asked for growth in time: what is lost later is there already."""
+    return any(
+        isinstance(value, Const) and value.value == "true" and gpu_setup.always_before(trace, call, cause)
+        for call, value in environment(trace, "TF_FORCE_GPU_ALLOW_GROWTH")
+    )
 
 
 def _asked_before(trace: Trace, call: Call, cause: Call) -> bool:
