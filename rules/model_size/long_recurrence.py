@@ -148,7 +148,7 @@ def _distributed(trace: Trace, budget: Budget) -> Iterator[tuple[int, Finding]]:
         use = most.use
         assert use is not None
         finding = RULE.finding(
-            use.wrapped or most.place,
+            use.wrapped or use.place,
             f"on each step of the sequences, TimeDistributed layers keep at least {human(held)} of activations for the "
             f"backward pass, {against(held, budget)}",
             evidence=(*given(use.wrapper or use.layer), *origins(most.factors), *largest_tensors(saved)),

@@ -197,6 +197,8 @@ def applications(model: Model) -> Iterator[tuple[Model, Use | None]]:
 
 def _of_application(model: Model, around: Use | None, trained: Trained) -> Saved | None:
     shape = model.input_shape
+    if shape is not None and None in shape[1:] and "_applied_to" in model.attributes:
+        shape = shape_of_tensor(model.attributes["_applied_to"])  # made without `input_shape`
     name = model.attributes.get("_name")
     if shape is None or len(shape) != 4 or not isinstance(name, Const) or model.made_by is None:
         return None

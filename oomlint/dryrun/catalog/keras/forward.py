@@ -184,6 +184,8 @@ def rebatched(run: Run, value: Value, given: Shape | None, inputs: list[Value], 
 def replayed(run: Run, model: Model, inputs: list[Value], node: Node, site: Call) -> Value:
     """A model's graph once more, on inputs of another shape (its weights stay)."""
     if model.kind == "application":
+        if inputs:
+            model.attributes.setdefault("_applied_to", inputs[0])
         shape = application_output(model, shape_of_tensor(inputs[0]) if inputs else None)
         return note(run, model, inputs, Built(shape), site)
     results: dict[int, Value] = {}
