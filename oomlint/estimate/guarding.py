@@ -34,6 +34,9 @@ def make_guard(
                 )
                 return
             size, data = _data_of_fit()
+            if (batch_size or size) is None:
+                live.warn("guard cannot tell the batch size: guard(batch_size=...). Nothing was checked.")
+                return
             trained = self.model if self.model is not None else model
             try:
                 answer = self.estimate = live.estimate_for_run(
@@ -52,6 +55,10 @@ def make_guard(
             elif answer.verdict == "tight":
                 live.warn(headline(answer))
 
+    # What a callback list of Keras 2 asks, should it get the other Keras' callback.
+    for kind in ("train", "test", "predict"):
+        if not hasattr(base, f"_implements_{kind}_batch_hooks"):
+            setattr(Guard, f"_implements_{kind}_batch_hooks", lambda self: False)
     return Guard()
 
 
@@ -94,22 +101,42 @@ def _data_of_fit() -> tuple[int | None, tuple[Any, ...] | None]:
 
 
 def _batch_size(holder: Any) -> int | None:
+    """What the adapter was told, the data set's own `batch`, or the first batch that Keras looked at itself."""
     adapter = getattr(holder, "data_adapter", None) or getattr(holder, "_adapter", None)
     for source in (adapter, holder):
-        for name in ("batch_size", "_batch_size"):
+        for name in ("batch_size", "_batch_size", "representative_batch_size"):
             found = getattr(source, name, None)
             found = found() if callable(found) else found
             if isinstance(found, int) and found > 0:
                 return found
+    for first in getattr(adapter, "_first_batches", None) or ():
+        return _first_size(first)
+    return _batched(_dataset(holder))
+
+
+def _batched(dataset: Any) -> int | None:
+    """The size that `batch` was given, somewhere behind a data set (tensorflow/python/data/ops/batch_op.py)."""
+    for _ in range(64):
+        if dataset is None:
+            return None
+        size = getattr(dataset, "_batch_size", None)
+        if size is not None and hasattr(size, "numpy"):
+            return int(size.numpy())
+        before = dataset._inputs() if hasattr(dataset, "_inputs") else []
+        dataset = before[0] if len(before) == 1 else None
     return None
+
+
+def _dataset(holder: Any) -> Any:
+    datasets = (getattr(holder, name, None) for name in ("_distributed_dataset", "_dataset"))
+    return next((found for found in datasets if hasattr(found, "element_spec")), None)
 
 
 def _specs(holder: Any, batch: int | None) -> tuple[Any, ...] | None:
     """What `train_step` is handed, where a data set says it in full."""
     from oomlint.estimate.worker.subject import Spec
 
-    datasets = (getattr(holder, name, None) for name in ("_distributed_dataset", "_dataset"))
-    dataset = next((found for found in datasets if hasattr(found, "element_spec")), None)
+    dataset = _dataset(holder)
     if dataset is None:
         return None
     import tensorflow

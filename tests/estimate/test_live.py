@@ -161,11 +161,49 @@ def test_a_batch_that_is_given_counts(asked, model):
     assert asked[0][0].batch_size == 128
 
 
-def test_a_dataset_tells_its_batch(asked, model):
+def datasets(tf):
+    pairs = tf.data.Dataset.from_tensor_slices(arrays())
+    yield pairs.batch(4, drop_remainder=True), 4
+    yield pairs.batch(4).map(lambda x, y: (x, y)).prefetch(2), 4
+    yield tf.data.Dataset.zip((tf.data.Dataset.range(9), tf.data.Dataset.range(9))), None
+
+
+def test_the_batch_of_a_data_set_is_found_behind_what_follows_it():
     tf = pytest.importorskip("tensorflow")
-    data = tf.data.Dataset.from_tensor_slices(arrays()).batch(4, drop_remainder=True)
-    model.fit(data, callbacks=[oomlint.guard(gpu="T4")], verbose=0)
-    assert asked[0][0].batch_size == 4
+    from types import SimpleNamespace
+
+    from oomlint.estimate.guarding import _batch_size, _specs
+    from oomlint.estimate.worker.subject import Spec
+
+    for data, batch in datasets(tf):
+        holder = SimpleNamespace(_distributed_dataset=data)
+        assert _batch_size(holder) == batch
+        if batch:
+            assert _specs(holder, batch) == (Spec((4, 8), "float32"), Spec((4, 4), "float32"))
+
+
+def test_a_generator_was_looked_at_by_keras(asked, model):
+    def batches():
+        while True:
+            yield tuple(array[:5] for array in arrays())
+
+    model.fit(batches(), steps_per_epoch=2, callbacks=[oomlint.guard(gpu="T4")], verbose=0)
+    assert asked[0][0].batch_size == 5
+
+
+def test_keras_2_is_guarded_too(monkeypatch):
+    legacy = pytest.importorskip("tf_keras")
+    seen = []
+    monkeypatch.setattr(live, "_here", lambda *arguments: seen.append(arguments) or estimate(usable=1))
+    small = legacy.Sequential([legacy.layers.Input((8,)), legacy.layers.Dense(4)])
+    small.compile("adam", "mse")
+    # The first is made for the Keras that is imported, the second for the model's.
+    for guard in (oomlint.guard(gpu="T4"), oomlint.guard(small, gpu="T4")):
+        with pytest.raises(live.WillNotFit):
+            small.fit(*arrays(), batch_size=16, verbose=0, callbacks=[guard])
+    assert isinstance(guard, legacy.callbacks.Callback)
+    assert [request.batch_size for _, request, _, _ in seen] == [16, 16]
+    assert [spec.shape for spec in seen[0][2]] == [(16, 8), (16, 4)]
 
 
 def test_no_gpu_no_check(asked, model):
