@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.keras.apply import config_of, short
 from oomlint.dryrun.catalog.keras.dims import UNSURE
+from oomlint.dryrun.catalog.keras.graph import tensors
 from oomlint.dryrun.catalog.keras.layers_recurrent import family
 from oomlint.dryrun.queries.tensor_sizes import Factor, batch_factor, count, factor, itemsize_of
 from oomlint.dryrun.queries.trained_models import layers_in_use
@@ -68,13 +69,22 @@ def recurrent_states(trained: Trained) -> Iterator[States]:
         elif name.startswith("ConvLSTM"):
             states = _frames(use, trained)
         elif name == "RNN":
-            cell = deref(layer.config.get("cell") or layer)
             shape = layer.inputs[0] if layer.inputs else None
-            states = _states(use, trained, cell, shape, None) if isinstance(cell, Layer) else None
+            stacked = (_states(use, trained, cell, shape, None) for cell in _cells(layer))
+            yield from (one for one in stacked if one is not None)
+            continue
         else:
             states = _states(use, trained, layer, layer.inputs[0] if layer.inputs else None, None)
         if states is not None:
             yield states
+
+
+def _cells(layer: Layer) -> list[Layer]:
+    """The cell of an `RNN`, or those that it was given to run one upon the other."""
+    cells = [item for item in tensors(layer.config.get("cell")) if isinstance(item, Layer)]
+    if len(cells) == 1 and short(cells[0]) == "StackedRNNCells":
+        return [item for item in tensors(cells[0].config.get("cells")) if isinstance(item, Layer)]
+    return cells
 
 
 def _states(use: Use, trained: Trained, layer: Layer, shape: Shape | None, ways: Dim) -> States | None:

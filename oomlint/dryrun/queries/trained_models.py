@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FIT = ("keras.Model.fit", "keras.Model.fit_generator", "keras.Model.train_on_batch")
 USE = ("keras.Model.predict", "keras.Model.evaluate", "keras.Model.predict_on_batch", "keras.Model.__call__")
+WINDOWS = "timeseries_dataset_from_array"  # batches whatever the array is that it is given
 DEFAULT_BATCH = 32  # keras/src/trainers/data_adapters/array_data_adapter.py
 
 
@@ -213,11 +214,13 @@ def _of_stage(batch: Const | None, data: Dataset) -> Const | None:
     for call in reversed(data.stages):
         if stage_name(call) in SPLITTING or stage_name(call) == "from_generator":
             break
-        if stage_name(call) in BATCHING or stage_name(call) == "rebatch":
+        if stage_name(call) in BATCHING or stage_name(call) in ("rebatch", WINDOWS):
             stage = call
             break
     if batch is None and stage is not None:
         size = stage.value("batch_size")
+        if size is None and stage_name(stage) == WINDOWS:
+            size = Const(128, (Step(f"the default batch size of {WINDOWS}, 128", stage.place),))
         batch = _count(size) if isinstance(size, Const) else None
     if batch is None or batch.trail:
         return batch
