@@ -10,7 +10,7 @@ Reports `tf.image.convert_image_dtype(image, tf.float32)` where the image is a f
 `convert_image_dtype` scales integers to the range 0 to 1 and leaves floats as they are. `tf.image.resize` gives
 float32 whatever it gets, so that after it nothing is left to convert: pictures go into the model with values up to
 255, 255 times what the rest of the script reckons with. Nothing fails; the model trains badly. In a function that
-nobody calls here it is a warning: who calls it may divide.
+nobody calls here it is a note: who calls it may divide, or subtract means of 0 to 255.
 
 Not reported: `method="nearest"`, cropping and padding, `keras.ops.image.resize` and `Resizing`, which keep integers;
 pictures that are divided later or by a `Rescaling` layer; models of `keras.applications` that scale by themselves.
@@ -118,7 +118,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             help="convert what was decoded, and resize after that",
             fix=_fix(trace, call, made),
             # What a function gives that nobody calls here, its callers may still divide.
-            severity=Severity.WARNING if uncalled(call.context) is not None else None,
+            severity=Severity.NOTE if uncalled(call.context) is not None else None,
         )
 
 
