@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from oomlint.dryrun.queries.unit_tests import in_test as in_test
 from oomlint.dryrun.sizes import human
-from oomlint.dryrun.trace import Body, Call, Context
+from oomlint.dryrun.trace import Body, Context
 from oomlint.dryrun.values.arrays import Array
 from oomlint.findings.model import Evidence
 from oomlint.project.settings import Budget
@@ -40,11 +41,3 @@ def in_generator(context: Context) -> bool:
     """Whether this runs for one batch at a time: in a generator or a `__getitem__`."""
     bodies = [body.function for body in context.all(Body)]
     return any("generator" in function.flags or function.name == "__getitem__" for function in bodies)
-
-
-def in_test(call: Call) -> bool:
-    """Whether this belongs to a test: small files that are there for it."""
-    name = str(call.source.document.filename).replace("\\", "/").rpartition("/")[2]
-    if name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py":
-        return True
-    return any(body.function.name.startswith("test_") for body in call.context.all(Body))

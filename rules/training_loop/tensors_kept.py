@@ -3,7 +3,8 @@
 ## What it does
 
 Reports tensors that a loop or a callback puts into a container which lives longer than the round, without
-turning them into NumPy arrays or numbers first.
+turning them into NumPy arrays or numbers first. Nothing is said of tests, nor of scripts of TensorFlow 1, whose tensors
+are operations of a graph.
 
 ## Why is this bad?
 
@@ -62,6 +63,7 @@ import libcst as cst
 from oomlint.rules.training_loop import keeping
 
 from oomlint.dryrun.queries.graph_growth import is_legacy
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Loop, Within
 from oomlint.dryrun.values.arrays import Array, shape_text
@@ -112,9 +114,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     seen: set[int] = set()
     fates = keeping.Fates(trace)
     for kept in keeping.puts(trace):
-        if id(kept.call.node) in seen or not (
-            id(kept.value) in targets or keeping.is_computed(trace, kept.value, 0)
-        ):
+        if id(kept.call.node) in seen or in_test(kept.call):
+            continue
+        if not (id(kept.value) in targets or keeping.is_computed(trace, kept.value, 0)):
             continue
         rounds = keeping.rounds_of(trace, kept)
         if rounds is None or keeping.is_bounded(trace, kept) or fates.of(kept).reset:
