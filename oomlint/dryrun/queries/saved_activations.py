@@ -161,6 +161,8 @@ def _factors(shape: Shape | None, use: Use | None, trained: Trained) -> tuple[Fa
     if shape is None or len(shape) < 2:
         return None
     factors = [batch_factor(shape, trained.batch)]
+    if trained.passes is not None:
+        factors.append(factor("times in a step", trained.passes))
     factors += [factor("time steps", dim) for dim in (use.steps if use is not None else ())]
     factors += [factor("in a sample", dim) for dim in shape[1:]]
     whole = tuple(item for item in factors if item is not None)
@@ -210,6 +212,8 @@ def _of_application(model: Model, around: Use | None, trained: Trained) -> Saved
         batch_factor(shape, trained.batch),
         Factor(f"numbers kept by {name.value} for a sample", elements),
     ]
+    if trained.passes is not None:
+        factors.insert(1, factor("times in a step", trained.passes))
     if around is not None:
         outer = around.layer.inputs[0] if around.layer.inputs else None
         factors[1:1] = [

@@ -15,7 +15,7 @@ from oomlint.dryrun.queries.gpu_setup import on_a_tpu
 from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.queries.pipelines import BATCHING, SPLITTING, stage_name
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
-from oomlint.dryrun.trace import Try, Within
+from oomlint.dryrun.trace import Branch, Try, Within
 from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import Const, Sequence, Step, Unknown, deref, extend
 from oomlint.dryrun.values.data import Dataset
@@ -48,6 +48,7 @@ class Trained:
     batch: Const | None = None
     compiled: Call | None = None  # None: trained by a tape
     step: Place | None = None  # the call that goes through its batches, or takes the gradient
+    passes: Const | None = None  # how often a step runs the model under its tape, where it is more than once
 
 
 @once_per_trace
@@ -119,10 +120,34 @@ def _taped(trace: Trace) -> Iterator[Trained]:
         place = made.place if made is not None else training.gradient.place
         frozen = frozenset(id(layer) for layer in frozen_layers(training.model))
         gradient = training.gradient
-        batch, step = _largest([(one, gradient.place) for one in _forward(trace, training.model, gradient)])
+        calls = list(_forward(trace, training.model, gradient))
+        batch, step = _largest([(one, gradient.place) for _, one in calls])
         yield Trained(
-            training.model, optimizer, slots, place, frozen, None, batch, None, step or gradient.place
+            training.model,
+            optimizer,
+            slots,
+            place,
+            frozen,
+            None,
+            batch,
+            None,
+            step or gradient.place,
+            _passes([call for call, one in calls if one == batch], gradient),
         )
+
+
+def _passes(calls: list[Call], gradient: Call) -> Const | None:
+    """How often the tape of a gradient has seen the model: a critic on what is real and on what is not, say."""
+    tape = deref(gradient.receiver) if gradient.receiver is not None else None
+    branches = set(gradient.context.all(Branch))
+    seen = [
+        call
+        for call in calls
+        if any(deref(frame.manager) is tape for frame in call.context.all(Within))
+        and set(call.context.all(Branch)) <= branches
+        and call.const("training") is not False
+    ]
+    return Const(len(seen), (Step("the tape sees the model", seen[-1].place),)) if len(seen) > 1 else None
 
 
 def _largest(batches: list[tuple[Const | None, Place]]) -> tuple[Const | None, Place | None]:
@@ -233,8 +258,8 @@ def _count(dim: Dim) -> Const | None:
     return dim if dim is not None and known(dim) is not None and dim.value > 0 else None
 
 
-def _forward(trace: Trace, model: Model, gradient: Call) -> Iterator[Const | None]:
-    """The batches that a model is called on under a tape."""
+def _forward(trace: Trace, model: Model, gradient: Call) -> Iterator[tuple[Call, Const | None]]:
+    """The calls of a model under a tape, with their batches."""
     strategy = replicas.of_model(model, gradient)
     if strategy is not None and replicas.replicates(strategy):
         return  # what a distributed data set hands to a replica is not worked out
@@ -246,7 +271,7 @@ def _forward(trace: Trace, model: Model, gradient: Call) -> Iterator[Const | Non
                 batch = _count(first.shape[0])
                 if batch is not None and not batch.trail and first.origin is not None:
                     batch = Const(batch.value, extend((), first.origin), batch.soft)
-                yield batch
+                yield call, batch
 
 
 def _under_tape(call: Call) -> bool:
