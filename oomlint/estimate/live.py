@@ -172,18 +172,19 @@ def _here(model: Any, request: Request, data: tuple[Any, ...] | None, reason: st
     if request.engine == "auto" and _backend() != "jax":
         # Importing XLA's compiler would set flags that the training in this process reads too.
         request = dataclasses.replace(request, engine="graph")
+    notes = [f"traced in this process, since {reason}"]
+    if request.what_if:
+        notes.append(f"no what-if: it takes building the model anew, and {reason}")
+        request = dataclasses.replace(request, what_if=False)
     started = time.monotonic()
 
     def one(asked: Request) -> Estimate:
-        if asked != dataclasses.replace(request, batch_size=asked.batch_size):
-            raise EstimateError(f"it takes building the model anew, and {reason}", "build")
         subject = _subject(model, asked, data)
         with _stand_in_optimizer(subject.model):
             return main.measured(subject, asked, started)
 
     found = solve.completed(request, one(request), one)
-    note = f"traced in this process, since {reason}"
-    return dataclasses.replace(found, assumptions=(*found.assumptions, note))
+    return dataclasses.replace(found, assumptions=(*found.assumptions, *notes))
 
 
 def _subject(model: Any, request: Request, data: tuple[Any, ...] | None) -> Any:

@@ -10,6 +10,10 @@ from oomlint.project.gpus import find_gpu, write_bytes
 _TIGHT_NOTE = "fragments of the pool, cuDNN's scratch memory or another process on the GPU decide"
 
 
+# The largest batch that is looked for: a small network would take millions, and nobody asks.
+MOST_BATCH = 1 << 16
+
+
 def range_of(peak: int, lower: float, upper: float) -> tuple[int, int]:
     """Where the true peak lies: the engine's own error, as fractions of the peak."""
     return round(peak * (1 - lower)), round(peak * (1 + upper))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from oomlint.estimate.result import PARTS, Estimate
-from oomlint.estimate.verdicts import advice, amount, headline
+from oomlint.estimate.verdicts import MOST_BATCH, advice, amount, headline
 from oomlint.report import estimate_words as words
 from oomlint.report.estimate_html_assets import SCRIPT, STYLE
 from oomlint.report.estimate_timeline import figure
@@ -62,14 +62,10 @@ def _answer(estimate: Estimate) -> str:
     ]
     if row := estimate.max_batch:
         sure = row.get("sure_batch_size", 0)
-        numbers.append(
-            (
-                "Largest batch",
-                f"{row['batch_size']:,}",
-                f"for sure {sure:,}" if sure else words.largest(estimate),
-            )
-        )
-        if friendly := row.get("friendly_batch_size"):
+        more = " and more" if row["batch_size"] >= MOST_BATCH else ""
+        note = f"for sure {sure:,}" if sure else words.largest(estimate)
+        numbers.append(("Largest batch", f"{row['batch_size']:,}{more}", note))
+        if not more and (friendly := row.get("friendly_batch_size")):
             numbers.append(("Fast and safe", f"{friendly:,}", amount(row["friendly_peak_bytes"])))
     cells = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}<small>{escape(note)}</small></dd></div>"

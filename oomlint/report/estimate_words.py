@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oomlint.estimate.result import PARTS, Estimate
-from oomlint.estimate.verdicts import amount
+from oomlint.estimate.verdicts import MOST_BATCH, amount
 
 PART_WORDS = {name: name.replace("_", " ") for name in PARTS}
 
@@ -58,6 +58,8 @@ def largest(estimate: Estimate) -> str:
         return ""
     if not row["batch_size"]:
         return f"not even one sample fits: it needs {amount(row['peak_bytes'])}"
+    if row["batch_size"] >= MOST_BATCH:
+        return f"{MOST_BATCH:,} and more"
     words = f"{row['batch_size']:,} ({amount(row['peak_bytes'])})"
     sure, friendly = row.get("sure_batch_size", 0), row.get("friendly_batch_size", 0)
     if 0 < sure < row["batch_size"]:

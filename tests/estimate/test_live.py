@@ -232,3 +232,29 @@ def test_tight_is_said_and_trained(monkeypatch, model):
         warnings.simplefilter("always")
         assert steps_of(model, oomlint.guard(gpu="T4"), batch_size=16) == 2
     assert any("Too close to call" in str(one.message) for one in said)
+
+
+# Traced here, by the engine.
+
+
+def test_a_model_of_ones_own_is_traced_and_left_as_it_was():
+    pytest.importorskip("tensorflow")
+    own = Own()
+    own(keras.ops.zeros((1, 8)))
+    own.compile("adam", "mse", jit_compile=False)
+    before = own.optimizer
+    answer = oomlint.estimate(own, batch_size=16, gpu="T4", input_shape=(8,), what_if=True)
+    assert own.optimizer is before and not before.built
+    assert answer.engine == "graph" and answer.program == "graph"
+    # 8 x 4 weights and 4 biases; Adam keeps two slots for each, a step and a learning rate.
+    assert answer.parts["weights"] >= 36 * 4
+    assert answer.parts["optimizer_state"] >= 2 * 36 * 4
+    assert sum(answer.parts.values()) == answer.peak_bytes
+    assert any("class of your own" in text for text in answer.assumptions)
+    assert answer.what_if == ()
+    assert steps_of(own, oomlint.guard(gpu="T4"), batch_size=16) == 2  # and it trains
+
+
+def test_an_uncompiled_model_of_ones_own_is_refused():
+    with pytest.raises(EstimateError, match="not compiled"):
+        oomlint.estimate(Own(), batch_size=16, gpu="T4", input_shape=(8,))

@@ -8,6 +8,7 @@ import pytest
 from estimate.estimates import MIB, estimate
 
 from oomlint.estimate.request import Request
+from oomlint.estimate.verdicts import MOST_BATCH
 from oomlint.estimate.worker import solve
 from oomlint.estimate.worker.changes import changes, scaled
 
@@ -98,7 +99,7 @@ def test_no_batch_fits():
 def test_a_need_that_does_not_grow_ends():
     model = Model(lambda batch: 500 * MIB)
     row = solve.max_batch(model.at(8), model.at, USABLE)
-    assert 8 <= row["batch_size"] <= solve.MOST
+    assert 8 <= row["batch_size"] <= MOST_BATCH
     assert len(model.asked) <= 13
 
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
+from oomlint.estimate.verdicts import MOST_BATCH
 from oomlint.estimate.worker.changes import what_if
-
-MOST = 1 << 16  # a small network would take millions, and nobody asks
 
 
 def completed(request: Request, answer: Estimate, estimate: Callable[[Request], Estimate]) -> Estimate:
@@ -61,7 +60,9 @@ class _Points:
 
     def failing(self) -> int:
         """The smallest batch known not to fit; beyond all where there is none."""
-        return min((b for b, one in self.known.items() if one.peak_bytes > self.usable), default=MOST + 1)
+        return min(
+            (b for b, one in self.known.items() if one.peak_bytes > self.usable), default=MOST_BATCH + 1
+        )
 
     def fitting(self) -> int:
         """The largest batch known to fit, below every one that does not; 0 where there is none."""
@@ -98,11 +99,11 @@ def max_batch(
     slow = 0
     while len(points.known) < most_estimates:
         low, high = points.fitting(), points.failing()
-        if high - low <= max(1, low // 128) or low >= MOST:
+        if high - low <= max(1, low // 128) or low >= MOST_BATCH:
             break
         guess = min(max(points.guess(usable), low + 1), high - 1)
         if slow >= 2:  # the line creeps: the need bends
-            guess = (low + high) // 2 if high <= MOST else min(2 * low, MOST)
+            guess = (low + high) // 2 if high <= MOST_BATCH else min(2 * low, MOST_BATCH)
         points.at(guess)
         left = points.failing() - points.fitting()
         slow = slow + 1 if left > (high - low) / 2 else 0
