@@ -182,6 +182,8 @@ def test_old_and_new_ways_to_take_a_step() -> None:
         "result, r, d, i = env.step(0)",
         "result, r, d, t, i = env.step(0)",
         "result, i = env.reset()",
+        "result = env.reset()[0]",
+        "result, i = env.reset()[0], 0",
     ):
         seen = value_of(f'env = gym.make("CartPole-v1")\n{targets}\nresult = result')
         assert isinstance(seen, Array)

@@ -13,6 +13,7 @@ from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Namespace, Sequence, Step, Unknown, Value, deref
 from oomlint.dryrun.values.dtypes import dtype_of
 from oomlint.dryrun.values.shapes import dim_of, shape_of
+from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -134,12 +135,27 @@ def _unpacked(call: Call) -> int:
 
 @method(Environment, "reset")
 def reset(call: Call, run: Run) -> Value:
-    """The first observation; with `state, info = ...` in newer versions, which one target tells from old ones."""
+    """The first observation; with `state, info = ...` or `...[0]` in newer versions, which tells them from old ones."""
     return (
         Sequence("tuple", items=[_seen(call), Mapping(complete=False)])
-        if _unpacked(call) == 2
+        if _unpacked(call) == 2 or _first_taken(call)
         else _seen(call)
     )
+
+
+def _first_taken(call: Call) -> bool:
+    """`env.reset()[0]`: nobody wants the first number of an observation."""
+    stack = [call.statement.node] if call.statement is not None else []
+    while stack:
+        node = stack.pop()
+        match node:
+            case cst.Subscript(
+                value=value, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer(value="0")))]
+            ) if value is call.node:
+                return True
+        if not isinstance(node, cst.BaseSuite):
+            stack.extend(code_children(node))
+    return False
 
 
 @method(Environment, "step", parameters="action")
