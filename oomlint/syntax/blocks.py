@@ -167,3 +167,33 @@ def leaves_early(loop: cst.CSTNode) -> bool:
         if not isinstance(current, cst.For | cst.While | cst.FunctionDef | cst.ClassDef | cst.Lambda):
             stack.extend(code_children(current))
     return False
+
+
+def ends_when_told(loop: cst.CSTNode) -> bool:
+    """Whether a flag ends a loop (`while not done`, `if done: break`), so that nobody knows how many rounds it has."""
+    tests = [loop.test] if isinstance(loop, cst.While) else []
+    stack: list[cst.CSTNode] = [loop.body] if isinstance(loop, cst.For | cst.While) else []
+    while stack:
+        current = stack.pop()
+        if isinstance(current, cst.If) and any(
+            isinstance(small, cst.Break | cst.Return)
+            for line in current.body.body
+            for small in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])
+        ):
+            tests.append(current.test)
+        if not isinstance(current, cst.For | cst.While | cst.FunctionDef | cst.ClassDef | cst.Lambda):
+            stack.extend(code_children(current))
+    return any(map(_is_flag, tests))
+
+
+def _is_flag(test: cst.CSTNode) -> bool:
+    match test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
+            return _is_flag(inner)
+        case cst.BooleanOperation(left=left, right=right):
+            return _is_flag(left) or _is_flag(right)
+        case cst.Name(value=name):
+            return name not in ("True", "False")
+        case cst.Attribute():
+            return True
+    return False

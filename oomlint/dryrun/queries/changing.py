@@ -14,6 +14,7 @@ import libcst as cst
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.trace import Assign, Body, Call, Context, Loop
 from oomlint.dryrun.values.base import Sequence, deref
+from oomlint.syntax.blocks import ends_when_told
 from oomlint.syntax.uses import names_in, uses
 
 if TYPE_CHECKING:
@@ -57,12 +58,15 @@ class Changes:
             self._assigns.setdefault(assign.path, []).append(assign)
         self._calls: dict[int, Call] = {}
         self._grown: dict[str, list[Call]] = {}
+        self._put_into: dict[int, list[Call]] = {}
         for call in trace.all_calls():
             if call.name == "tf.function.call":
                 continue
             self._calls.setdefault(id(call.node), call)
             if call.name in GROWING and call.path is not None:
                 self._grown.setdefault(call.path, []).append(call)
+                if call.receiver is not None:
+                    self._put_into.setdefault(id(deref(call.receiver)), []).append(call)
 
     def call_at(self, node: cst.CSTNode) -> Call | None:
         """The library call that an expression is, if it is one."""
@@ -164,6 +168,17 @@ class Changes:
             made = getattr(call.receiver, "context", None)
             if loop is not None and not (isinstance(made, Context) and loop in made.loops()):
                 return Change(loop, call.place, _goes_on(loop, context, None))
+        return None
+
+    def filled(self, value: Sequence, context: Context) -> Change | None:
+        """Whether a list is begun anew in every round, and gets as long as a loop in the round happens to go on."""
+        began = value.context.loops() if isinstance(value.context, Context) else []
+        around = next((loop for loop in context.loops() if loop in began), None)
+        for call in self._put_into.get(id(value), ()) if around is not None else ():
+            loops = call.context.loops()
+            inner = loops[: loops.index(around)] if around in loops else []
+            if any(ends_when_told(loop.place.node) for loop in inner):
+                return Change(around, call.place) if around is not None else None
         return None
 
     def _name(self, path: str, context: Context, depth: int) -> Change | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.imports import dotted
-from oomlint.dryrun.queries.changing import Change, Changes
+from oomlint.dryrun.queries.changing import MAX_DEPTH, Change, Changes
 from oomlint.dryrun.queries.python_values import (
     computed_by_library,
     drawn,
@@ -170,6 +170,8 @@ def _receiver(call: Call, changes: Changes) -> Retraced | None:
         return None
     if instance.place is not None and guarded(None, loop, instance.place.node):
         return None  # made once, on the first pass
+    if function.traced is not None and loop in function.traced.context.loops():
+        return None  # each object makes a function of its own, of which OOM408 speaks
     change = Change(loop, instance.place or call.place)
     if _few(change):
         return None
@@ -215,6 +217,10 @@ def _structure(node: cst.CSTNode, value: Value, context: Context, changes: Chang
         grown = changes.grown(path, context)
         if grown is not None and value.items is None and not _few(grown):
             return "list", "every new length of this list", grown
+    if isinstance(value, Sequence) and value.kind == "list":
+        filled = changes.filled(value, context)
+        if filled is not None and not _few(filled):
+            return "list", "every new length of this list", filled
     inner = node
     if path and (bound := changes.bound(path, context)) is not None:
         inner, context = bound
@@ -326,15 +332,8 @@ def _shape(call: Call, argument: Argument, value: Array, changes: Changes) -> Fo
     if path and (bound := changes.bound(path, context)) is not None:
         node, context = bound
     change: Change | None = changes.joined(path, call.context) if path else None
+    change = change or _length(node, context, changes)
     match node:
-        case cst.Subscript(slice=elements):
-            # `x[i:i + 32]` moves on and stays as long as it was.
-            for part in (element.slice for element in elements):
-                if isinstance(part, cst.Slice) and (
-                    part.upper is None or part.lower is None or _is_zero(part.lower)
-                ):
-                    end = part.upper or part.lower
-                    change = change or (changes.of(end, context) if end is not None else None)
         case cst.Call():
             known = changes.call_at(node)
             if known is not None and known.name.rpartition(".")[2] in _FILLED and node.args:
@@ -346,6 +345,54 @@ def _shape(call: Call, argument: Argument, value: Array, changes: Changes) -> Fo
     if change is None or _few(change) or change.loop not in call.context.loops():
         return None
     return "shape", "every new shape", change
+
+
+# Calls whose result is as long as their first argument, or the list of rows in it.
+_AS_LONG = frozenset(
+    """tf.constant tf.convert_to_tensor tf.cast tf.identity tf.expand_dims tf.stack tf.concat numpy.array
+    numpy.asarray numpy.concatenate numpy.expand_dims numpy.stack numpy.vstack numpy.float32 numpy.int32 array.astype
+    array.copy""".split()
+)
+
+
+def _length(node: cst.CSTNode, context: Context, changes: Changes, depth: int = 0) -> Change | None:
+    """How the length of an expression changes: `tf.constant(series[:t])[None]`."""
+    path = dotted(node)
+    if path and (bound := changes.bound(path, context)) is not None:
+        node, context = bound
+    if depth > MAX_DEPTH:
+        return None
+    match node:
+        case cst.Subscript(value=inner, slice=elements):
+            # `x[i:i + 32]` moves on and stays as long as it was.
+            whole = True
+            for part in (element.slice for element in elements):
+                if isinstance(part, cst.Slice):
+                    whole = whole and part.lower is None and part.upper is None
+                    if part.upper is None or part.lower is None or _is_zero(part.lower):
+                        end = part.upper or part.lower
+                        change = changes.of(end, context) if end is not None else None
+                        if change is not None:
+                            return change
+                elif isinstance(part, cst.Index) and dotted(part.value).rpartition(".")[2] not in (
+                    "None",
+                    "newaxis",
+                ):
+                    whole = whole and isinstance(part.value, cst.Ellipsis)
+            return _length(inner, context, changes, depth + 1) if whole else None
+        case cst.Call():
+            known = changes.call_at(node)
+            if known is None or known.name not in _AS_LONG:
+                return None
+            if known.receiver is not None and isinstance(node.func, cst.Attribute):
+                return _length(node.func.value, context, changes, depth + 1)
+            if not known.arguments:
+                return None
+            rows = deref(known.arguments[0].value)
+            if isinstance(rows, Sequence) and rows.kind == "list" and rows.items is None:
+                return changes.filled(rows, context)
+            return _length(known.arguments[0].place.node, context, changes, depth + 1)
+    return None
 
 
 def _is_zero(node: cst.CSTNode | None) -> bool:
