@@ -11,6 +11,7 @@ that TensorFlow of that time took: its allocator's limit where the source prints
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -19,7 +20,6 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "published.jsonl"
-MODELS = HERE / "published_models.py"
 
 # MiB that TensorFlow of the time could use, and where that is from.
 POOLS = {
@@ -44,6 +44,13 @@ POOLS = {
     "GTX TITAN Z (one die)": (5_700, "6,083 MiB; 5,876 in nvidia-smi when it was full, context included"),
 }
 
+# Where the engine needs to know the card: XLA compiles for it.
+CARDS = {
+    gpu: gpu[:4] + ("-32GB" if "32GB" in gpu else "-16GB" if "16GB" in gpu else "-80GB")
+    for gpu in POOLS
+    if gpu[1:4] == "100"
+}
+
 RESNETS = {"ResNet50": 50, "ResNet101": 101, "ResNet152": 152, "ResNet200": 200}
 SLIM = {"ResNet50 v2": "ResNet50V2", "ResNet101 v2": "ResNet101V2", "ResNet152 v2": "ResNet152V2"}
 
@@ -52,61 +59,112 @@ class NotBuilt(Exception):
     """Why a row is left out."""
 
 
-def mapping(row: dict) -> tuple[str, dict[str, object], list[str], bool]:
-    """Function, its arguments, further options, and whether Keras 2 builds it."""
+def mapping(row: dict) -> tuple[str, dict[str, object], str, bool]:
+    """A function of published_models.py, its arguments, `jit`, and whether Keras 2 builds the model."""
     model, framework = row["model"], row.get("framework") or ""
     if row["gpu"] not in POOLS:
         raise NotBuilt(f"the pool of {row['gpu']} is not known")
-    options = ["--batch-size", str(row["batch"])]
-    if row.get("dtype") == "mixed_float16":
-        options += ["--policy", "mixed_float16"]
     if model.startswith("BERT-Large"):
         what = "pretraining" if "pretraining" in model else "squad"
-        return f"bert_large_{what}", {"length": row["input_shape"][0]}, [*options, "--jit", "on"], False
+        return f"bert_large_{what}", {"length": row["input_shape"][0]}, "on", False
     if model.startswith("EfficientNet-B"):
-        name, side = model.replace("-", ""), row["input_shape"][0]
-        return "efficientnet", {"name": name, "side": side}, [*options, "--jit", "on"], False
-    options += ["--jit", "off"]
+        return "efficientnet", {"name": model.replace("-", ""), "side": row["input_shape"][0]}, "on", False
     if model.startswith("U-Net 2D medical"):
-        return "unet_medical", {}, options, True
+        return "unet_medical", {}, "off", True
     if "tf_cnn_benchmarks" in framework:
         optimizer = "momentum" if "momentum" in (row["optimizer"] or "") else "sgd"
         if model in RESNETS:
-            return "resnet", {"depth": RESNETS[model], "optimizer": optimizer}, options, True
+            return "resnet", {"depth": RESNETS[model], "optimizer": optimizer}, "off", True
         if model == "InceptionV4":
-            return "inception_v4", {"optimizer": optimizer}, options, True
+            return "inception_v4", {"optimizer": optimizer}, "off", True
         return (
             "application",
             {"name": model, "side": row["input_shape"][0], "optimizer": optimizer},
-            options,
+            "off",
             True,
         )
     if "TITAN Z" in row["gpu"]:
         own = {"AlexNet": "alexnet", "GoogLeNet v1": "googlenet", "WRN-28-10": "wide_resnet"}
         if model in own:
-            return own[model], {}, options, True
-        return "application", {"name": SLIM.get(model, model), "optimizer": "momentum"}, options, True
+            return own[model], {}, "off", True
+        return "application", {"name": SLIM.get(model, model), "optimizer": "momentum"}, "off", True
     name = model.partition(" ")[0]
     if name in ("InceptionV3", "InceptionResNetV2", "EfficientNetB4", "EfficientNetB7"):
         optimizer = (row["optimizer"] or "adam").lower()
-        arguments = {"name": name, "side": row["input_shape"][0], "optimizer": optimizer}
-        return "application", arguments, options, True
+        return (
+            "application",
+            {"name": name, "side": row["input_shape"][0], "optimizer": optimizer},
+            "off",
+            True,
+        )
     raise NotBuilt("the source does not describe the model well enough, or it needs libraries of its time")
 
 
-def estimated(row: dict) -> dict:
-    function, arguments, options, legacy = mapping(row)
-    usable, pool_from = POOLS[row["gpu"]]
-    command = [sys.executable, "-m", "oomlint", "estimate", f"{MODELS}:{function}", "--format", "json"]
-    command += [part for key, value in arguments.items() for part in ("--arg", f"{key}={value}")]
-    command += [*options, "--gpu", f"{usable}MiB"]
-    environment = {**os.environ, "TF_USE_LEGACY_KERAS": "1" if legacy else "0"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    if not done.stdout.startswith("{"):
-        return {"error": (done.stderr or done.stdout).strip()[:400]}
-    answer = json.loads(done.stdout)
-    keys = ("engine", "program", "peak_bytes", "range_bytes", "verdict", "seconds")
-    return {key: answer[key] for key in keys} | {"usable_bytes": usable << 20, "pool_from": pool_from}
+def estimated(questions: list[dict]) -> None:
+    """In a process of its own: the answers to several batches of one model, a line of JSON each."""
+    import time
+
+    import published_models
+    from tensorflow import keras
+
+    from oomlint.estimate.request import Request
+    from oomlint.estimate.worker.main import measured
+    from oomlint.estimate.worker.subject import Spec, Subject
+    from oomlint.estimate.worker.weightless import without_memory
+
+    function, arguments, jit, legacy = questions[0]["mapping"]
+    if questions[0]["policy"] == "mixed_float16":
+        keras.mixed_precision.set_global_policy("mixed_float16")
+    with contextlib.nullcontext() if legacy else without_memory():
+        model = getattr(published_models, function)(**arguments)
+        model.optimizer.build(model.trainable_variables)
+
+    def specs(tensors, batch, dtype=None):
+        if isinstance(tensors, dict):
+            return {key: specs(one, batch, dtype) for key, one in tensors.items()}
+        if isinstance(tensors, list):
+            return [specs(one, batch, dtype) for one in tensors]
+        shape = tuple(tensors.shape)[1 : None if dtype is None else -1]
+        name = str(getattr(tensors.dtype, "name", tensors.dtype))
+        return Spec((batch, *shape), dtype or name)
+
+    for question in questions:
+        started, batch = time.monotonic(), question["batch"]
+        inputs = model.inputs if len(model.inputs) > 1 else model.inputs[0]
+        if function == "unet_medical":  # one-hot masks
+            targets = Spec((batch, 388, 388, 2), "float32")
+        else:
+            outputs = model.output if isinstance(model.output, dict) else model.outputs[0]
+            targets = specs(outputs, batch, "int32")
+        subject = Subject(model, (specs(inputs, batch), targets))
+        request = Request(
+            function, batch_size=batch, jit=jit, engine="graph" if legacy else "auto",
+            gpu=question["gpu"], usable_bytes=question["usable_bytes"],
+        )  # fmt: skip
+        answer = measured(subject, request, started)
+        keys = ("engine", "program", "peak_bytes", "range_bytes", "verdict", "seconds")
+        print(
+            "ANSWER",
+            json.dumps({"row": question["row"], **{key: getattr(answer, key) for key in keys}}),
+            flush=True,
+        )
+
+
+def ask(questions: list[dict]) -> dict[int, dict]:
+    """The answers of a child process, by row; what went wrong for those that it does not answer."""
+    legacy = questions[0]["mapping"][3]
+    environment = {**os.environ, "TF_USE_LEGACY_KERAS": "1" if legacy else "0", "CUDA_VISIBLE_DEVICES": "-1"}
+    done = subprocess.run(
+        [sys.executable, __file__, "--estimate"],
+        input=json.dumps(questions), capture_output=True, text=True, env=environment, check=False,
+    )  # fmt: skip
+    answers = {}
+    for line in done.stdout.splitlines():
+        if line.startswith("ANSWER "):
+            answer = json.loads(line.partition(" ")[2])
+            answers[answer.pop("row")] = answer
+    last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1][:300]
+    return {one["row"]: answers.get(one["row"], {"error": last}) for one in questions}
 
 
 def judged(row: dict, verdict: str) -> str:
@@ -118,33 +176,46 @@ def judged(row: dict, verdict: str) -> str:
 
 def main() -> None:
     facts = [json.loads(line) for line in Path(sys.argv[1]).read_text("utf-8").splitlines()]
-    wanted = [int(word) for word in sys.argv[2:]] or range(len(facts))
+    wanted = [int(word) for word in sys.argv[2:]] or list(range(len(facts)))
     known = {}
     if RESULTS.exists():
         known = {one["row"]: one for one in map(json.loads, RESULTS.read_text("utf-8").splitlines())}
+    groups: dict[str, list[dict]] = {}
     for index in wanted:
         row = facts[index]
-        if "outcome" not in row:
-            known[index] = {
-                "row": index,
-                "model": row["model"],
-                "left_out": "no outcome: a measurement by an unknown tool",
-            }
-            continue
         if index in known and "verdict" in known[index]:
+            known[index]["judged"] = judged(row, known[index]["verdict"])
             continue
         about = {key: row.get(key) for key in ("model", "batch", "dtype", "gpu", "outcome", "source")}
+        known[index] = {"row": index, **about}
+        if "outcome" not in row:
+            known[index]["left_out"] = "no outcome: a measurement by an unknown tool"
+            continue
         try:
-            found = estimated(row)
+            chosen = mapping(row)
         except NotBuilt as reason:
-            found = {"left_out": str(reason)}
-        if "verdict" in found:
-            found["judged"] = judged(row, found["verdict"])
-        known[index] = {"row": index, **about, **found}
-        lines = (json.dumps(known[key]) for key in sorted(known))
-        RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        print(index, row["model"], row["batch"], row["outcome"], found.get("judged"), found, flush=True)
+            known[index]["left_out"] = str(reason)
+            continue
+        usable, pool_from = POOLS[row["gpu"]]
+        known[index] |= {"usable_bytes": usable << 20, "pool_from": pool_from}
+        policy = "mixed_float16" if row.get("dtype") == "mixed_float16" else "float32"
+        question = {"row": index, "mapping": chosen, "policy": policy, "batch": row["batch"]}
+        question |= {"gpu": CARDS.get(row["gpu"], f"{usable}MiB"), "usable_bytes": usable << 20}
+        groups.setdefault(json.dumps([chosen, policy]), []).append(question)
+    for questions in groups.values():
+        for index, answer in ask(questions).items():
+            known[index] |= answer
+            if "verdict" in answer:
+                known[index]["judged"] = judged(facts[index], answer["verdict"])
+            print(json.dumps(known[index]), flush=True)
+        write(known)
+    write(known)
     table(list(known.values()))
+
+
+def write(known: dict[int, dict]) -> None:
+    lines = (json.dumps(known[index]) for index in sorted(known))
+    RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def table(rows: list[dict]) -> None:
@@ -163,4 +234,7 @@ def table(rows: list[dict]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] == "--estimate":
+        estimated(json.load(sys.stdin))
+    else:
+        main()

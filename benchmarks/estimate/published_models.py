@@ -41,12 +41,26 @@ class TiedLogits(keras.layers.Layer):
         return (*shape[:-1], self.words)
 
 
+class Positions(keras.layers.Layer):
+    """Adds a vector for each position."""
+
+    def __init__(self, width, **options):
+        super().__init__(**options)
+        self.width = width
+
+    def build(self, shape):
+        self.table = self.add_weight(shape=(512, self.width), name="table")
+
+    def call(self, x):
+        return x + keras.ops.cast(self.table[: x.shape[1]], x.dtype)
+
+
 def _bert(length, words=30_522, width=1_024, depth=24, heads=16, dropout=0.1):
     tokens = keras.Input((length,), dtype="int32", name="tokens")
     segments = keras.Input((length,), dtype="int32", name="segments")
     embedding = layers.Embedding(words, width, name="word_embeddings")
     x = embedding(tokens) + layers.Embedding(2, width)(segments)
-    x = x + layers.Embedding(512, width)(keras.ops.arange(length))
+    x = Positions(width)(x)
     x = layers.Dropout(dropout)(layers.LayerNormalization(epsilon=1e-12)(x))
     for _ in range(depth):
         attended = layers.MultiHeadAttention(heads, width // heads, dropout=dropout)(x, x)
