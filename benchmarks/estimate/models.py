@@ -1,7 +1,7 @@
 """The models of the comparisons: `case("resnet18")` is a model, its loss and the shapes of one sample.
 
-Only Keras 3, no backend's own operations, so that each runs on TensorFlow and on JAX. Written for their kinds of layers, not
-to be trained. `keras:ResNet50` and the like are those of keras.applications without weights.
+Only Keras 3, no backend's own operations, so that each runs on TensorFlow and on JAX. Written for their kinds of
+layers, not to be trained. `keras:ResNet50` and the like are those of keras.applications without weights.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ class Case:
     x: list[tuple[tuple[int, ...], str]]
     y: tuple[tuple[int, ...], str] | None
 
-    def specs(self, batch: int) -> tuple[list[tuple[tuple[int, ...], str]], tuple[tuple[int, ...], str] | None]:
+    def specs(
+        self, batch: int
+    ) -> tuple[list[tuple[tuple[int, ...], str]], tuple[tuple[int, ...], str] | None]:
         """The same with the batch in front."""
         xs = [((batch, *shape), dtype) for shape, dtype in self.x]
         return xs, None if self.y is None else ((batch, *self.y[0]), self.y[1])
@@ -188,7 +190,9 @@ def squeezenet() -> Case:
     i = x = keras.Input((224, 224, 3))
     x = layers.Conv2D(64, 3, strides=2, activation="relu")(x)
     x = layers.MaxPooling2D(3, 2)(x)
-    for index, (squeeze, expand) in enumerate(((16, 64), (16, 64), (32, 128), (32, 128), (48, 192), (64, 256))):
+    for index, (squeeze, expand) in enumerate(
+        ((16, 64), (16, 64), (32, 128), (32, 128), (48, 192), (64, 256))
+    ):
         x = layers.Conv2D(squeeze, 1, activation="relu")(x)
         left = layers.Conv2D(expand, 1, activation="relu")(x)
         right = layers.Conv2D(expand, 3, padding="same", activation="relu")(x)
@@ -376,7 +380,9 @@ class Positions(layers.Layer):
         return shape
 
 
-def _attention(x: Any, width: int, heads: int, dropout: float, causal: bool = False, memory: Any = None) -> Any:
+def _attention(
+    x: Any, width: int, heads: int, dropout: float, causal: bool = False, memory: Any = None
+) -> Any:
     y = layers.LayerNormalization(epsilon=1e-6)(x)
     mha = layers.MultiHeadAttention(heads, width // heads, dropout=dropout)
     y = mha(y, y if memory is None else memory, use_causal_mask=causal)
@@ -524,9 +530,7 @@ def tagger() -> Case:
     x = layers.Embedding(15000, 100)(i)
     x = layers.Bidirectional(layers.LSTM(128, return_sequences=True, use_cudnn=False))(x)
     x = layers.TimeDistributed(layers.Dense(20, activation="softmax", dtype="float32"))(x)
-    return Case(
-        keras.Model(i, x), "sparse_categorical_crossentropy", [((100,), "int32")], ((100,), "int32")
-    )
+    return Case(keras.Model(i, x), "sparse_categorical_crossentropy", [((100,), "int32")], ((100,), "int32"))
 
 
 @_add

@@ -1,0 +1,125 @@
+"""Runs the compiler's process and waits for the buffer assignment."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from oomlint.estimate.errors import EstimateError
+
+_LOOK_EVERY = 0.05  # seconds
+_TAIL = 3000  # characters of what the compiler said
+
+# Files that the compiler writes after the buffer assignment: once one is there, the assignment is whole.
+_LATER = ("*memory-usage-report.txt", "*thunk_sequence*", "*.ll", "*.ptx")
+
+
+def environment() -> dict[str, str]:
+    """What the process needs that compiles for a GPU that is not there, and any process that traces with JAX."""
+    return {
+        "JAX_PLATFORMS": "cpu",
+        "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",
+        "XLA_FLAGS": "--xla_gpu_autotune_level=0",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+
+
+class CompilerError(Exception):
+    """XLA refused, or its process ended: the compiler's last words."""
+
+
+class Compilation:
+    """One compilation. As a context manager it starts the process, and ends it and removes its files."""
+
+    def __init__(self, target: str, to_the_end: bool = False) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="xla-"))
+        self._to_the_end = to_the_end
+        (self._folder / "target.txtpb").write_text(target)
+        (self._folder / "dump").mkdir()
+        with (self._folder / "output.txt").open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "oomlint.estimate.worker.xla.compiler", str(self._folder)],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=_environment(os.environ),
+                cwd=self._folder,
+            )
+
+    def __enter__(self) -> Compilation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def dump(self, module: bytes) -> Path:
+        """The folder with the compiler's dumps of this module. Raises CompilerError."""
+        (self._folder / "module.mlir").write_bytes(module)
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(b"go\n")
+            self._process.stdin.flush()
+        dump = self._folder / "dump"
+        while self._process.poll() is None:
+            if not self._to_the_end and assigned(dump):
+                return dump
+            time.sleep(_LOOK_EVERY)
+        if not assigned(dump) or (self._to_the_end and self._process.returncode):
+            raise CompilerError(self._said())
+        return dump
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """XLA's own totals, where it compiled to the end."""
+        content: dict[str, int] = json.loads((self._folder / "figures.json").read_text())
+        return content
+
+    def _said(self) -> str:
+        said = (self._folder / "output.txt").read_text("utf-8", "replace").strip()
+        return said[-_TAIL:] or f"the compiler ended with status {self._process.returncode}"
+
+
+def assigned(dump: Path) -> bool:
+    """Whether the buffer assignment of the module is complete."""
+    if next(dump.glob("*buffer-assignment.txt"), None) is None:
+        return False
+    return any(next(dump.glob(pattern), None) is not None for pattern in _LATER)
+
+
+def refused(error: CompilerError, target: str) -> EstimateError:
+    """The compiler's last words, for the user."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    last = next((line for line in reversed(lines) if "Error" in line or "error" in line), lines[-1:] or [""])
+    text = last if isinstance(last, str) else last[0]
+    return EstimateError(
+        f"XLA did not compile the step for {target}: {text[:300]}",
+        "engine",
+        hint="Use --engine graph.",
+        output=str(error),
+    )
+
+
+def _environment(given: Mapping[str, str]) -> dict[str, str]:
+    """The compiler's: no other backend, no cache of compilations, and the folder that this package is in."""
+    own = str(Path(__file__).resolve().parents[4])
+    kept = {name: value for name, value in given.items() if not name.startswith(("JAX_", "XLA_", "KERAS_"))}
+    paths = [own, *filter(None, [given.get("PYTHONPATH", "")])]
+    return kept | environment() | {"PYTHONPATH": os.pathsep.join(paths)}

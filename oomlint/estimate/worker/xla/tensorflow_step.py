@@ -1,0 +1,113 @@
+"""The step of the TensorFlow backend as XLA gets it: TensorFlow's own bridge makes StableHLO of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.worker.state import variable_bytes
+from oomlint.estimate.worker.subject import Spec, Subject
+from oomlint.estimate.worker.xla.program import Program
+
+# Results that are updated variables are copied in the exported text, by an operation that only the exporter knows.
+_COPY = re.compile(r"^\s*(%\S+) = \"?mhlo\.copy\"?\(?\s*(%\S+?)\)? : .*$", re.MULTILINE)
+
+
+def exported(subject: Subject) -> Program:
+    """The model's own `train_step`, compiled as `keras/src/backend/tensorflow/trainer.py` has it."""
+    import tensorflow as tf
+
+    step = tf.function(_call(subject), jit_compile=True, autograph=False)
+    data = tf.nest.map_structure(_spec, subject.data)
+    try:
+        concrete = step.get_concrete_function(*data)
+        captured = _captured(concrete)
+        _give_values(captured)
+        text = step.experimental_get_compiler_ir(*data)(stage="stablehlo", platform_name="CPU")
+    except (tf.errors.OpError, ValueError, NotImplementedError) as error:
+        raise EstimateError(
+            f"TensorFlow does not lower the step to XLA: {_first_line(error)}", "engine"
+        ) from error
+    return Program(
+        without_copies(text).encode(),
+        "tensorflow",
+        inputs=sum(_spec_bytes(leaf) for leaf in tf.nest.flatten(data)),
+        captured=_others(captured, subject),
+    )
+
+
+def _call(subject: Subject) -> Any:
+    model = subject.model
+    if subject.mode == "predict":
+        return lambda *parts: model.predict_step(parts)
+    return lambda *parts: model.train_step(parts)
+
+
+def _spec(spec: Spec) -> Any:
+    import tensorflow as tf
+
+    return tf.TensorSpec(spec.shape, spec.dtype)
+
+
+def _spec_bytes(spec: Any) -> int:
+    return int(math.prod(spec.shape)) * int(spec.dtype.size)
+
+
+def _captured(concrete: Any) -> list[Any]:
+    """The variables that the step reads or writes, those that nothing else keeps count of among them."""
+    return list({id(variable): variable for variable in concrete.graph.variables}.values())
+
+
+def _others(captured: Iterable[Any], subject: Subject) -> int:
+    """Bytes of the captured variables that are neither the model's nor its optimizer's."""
+    model = subject.model
+    optimizer = getattr(model, "optimizer", None)
+    slots = getattr(optimizer, "variables", ()) if optimizer is not None else ()
+    metrics = [variable for metric in getattr(model, "metrics", ()) for variable in metric.variables]
+    known = [*model.variables, *(slots() if callable(slots) else slots), *metrics]
+    names = {id(getattr(variable, "value", variable)) for variable in known}
+    names |= {id(getattr(variable, "_value", variable)) for variable in known}
+    return sum(variable_bytes(variable) for variable in captured if id(variable) not in names)
+
+
+def _give_values(variables: Iterable[Any]) -> None:
+    """Exporting wants variables that have a value. One stretch of memory that nobody touches is the value of all.
+
+    Pages of zeros that are neither read nor written occupy nothing; TensorFlow takes an array over without a copy
+    where it begins at a multiple of 64 bytes.
+    """
+    import numpy as np
+    import tensorflow as tf
+
+    empty = [v for v in variables if not bool(tf.raw_ops.VarIsInitializedOp(resource=v.handle))]
+    most = max((math.prod(v.shape) * v.dtype.size for v in empty), default=0)
+    if not most:
+        return
+    pages: Any = np.zeros(most + 64, np.uint8)
+    start = -pages.ctypes.data % 64
+    for variable in empty:
+        size = math.prod(variable.shape) * variable.dtype.size
+        piece = pages[start : start + size].view(variable.dtype.as_numpy_dtype).reshape(variable.shape)
+        tf.raw_ops.AssignVariableOp(resource=variable.handle, value=tf.convert_to_tensor(piece))
+
+
+def without_copies(text: str) -> str:
+    """The module with every copy's result replaced by what was copied."""
+    instead = dict(_COPY.findall(text))
+    if not instead:
+        return text
+
+    def origin(name: str) -> str:
+        while name in instead:
+            name = instead[name]
+        return name
+
+    kept = _COPY.sub("", text)
+    return re.sub(r"%[\w#]+", lambda found: origin(found[0]), kept)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
