@@ -141,7 +141,8 @@ def _finding(found: Pinned, loop: Loop, each: int | None, passes: int | None) ->
     evidence = [Evidence("the loop", loop.place)]
     if found.used.place.node is not found.place.node:
         evidence.append(Evidence("it is used here", found.used.place))
-    evidence.extend(_line(held) for held in found.held[:4])
+    lines = {(id(held.made.node) if held.made else 0, str(held.size)): _line(held) for held in found.held}
+    evidence.extend(list(lines.values())[:4])
     if each is not None and passes is not None:
         evidence.append(
             Evidence(f"after the last pass: {passes:,} x {human(each)} = {most}{human(each * passes)}")

@@ -16,8 +16,8 @@ from oomlint.dryrun.loops import target_names
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Assign, Body, Call, Context, Frame, Iterate, Loop, Role
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Sequence, Value, deref
-from oomlint.dryrun.values.program import Instance
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
+from oomlint.dryrun.values.program import Function, Instance
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
@@ -106,11 +106,9 @@ class _Query:
         for call in self.trace.calls("tf.data.Dataset.from_generator", "tf.py_function", "tf.numpy_function"):
             if loops_outside(call.context):
                 role = next((frame for frame in self._roles(call)), None)
-                if role is not None:
-                    name = call.name.rpartition(".")[2]
-                    yield Pinned(
-                        call.place, f"function for `{name}`", self._captured(role, call.context), call
-                    )
+                held = self._captured(role, call.context) if role is not None else ()
+                name = call.name.rpartition(".")[2]
+                yield Pinned(call.place, f"function for `{name}`", held or self._returned(call), call)
 
     # --- what holds ----------------------------------------------------------------------------------
 
@@ -186,6 +184,13 @@ class _Query:
                     found.setdefault(id(held.value), held)
         return tuple(found.values())
 
+    def _returned(self, call: Call) -> tuple[Held, ...]:
+        """The arrays that a function gives back to be gone through: `lambda: zip(x, y)`."""
+        function = call.value("generator")
+        result = function.result if isinstance(function, Function) else None
+        values = () if result is None else self._gone_through(result)
+        return tuple(held for value in values for held in self._held(value, call.context))
+
     def _locals(self, body: Body, around: Context) -> tuple[Held, ...]:
         """The arrays that a generator without end has bound before its loop: its frame stays, and they with it."""
         inside = [
@@ -215,8 +220,10 @@ class _Query:
     def _held(self, value: Value, around: Context) -> list[Held]:
         """The value, if it is data made in a loop around an event."""
         value = deref(value)
-        if isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None:
+        if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.items is not None:
             return [held for item in value.items for held in self._held(item, around)]
+        if isinstance(value, Mapping):
+            return [held for item in value.entries.values() for held in self._held(item, around)]
         made = self._made(value)
         if made is None:
             return []
@@ -239,8 +246,7 @@ class _Query:
         if depth > 8:
             return None
         if isinstance(value, Sequence):
-            element = deref(value.any)
-            many = value.kind == "list" and isinstance(element, Array) and len(element.shape or ()) >= 2
+            many = value.kind == "list" and _is_data(value.any)
             context = value.context if many else None
             return None if context is None else (context, None)
         if not isinstance(value, Array) or value.library not in ("numpy", "pandas") or value.shape == ():
@@ -267,6 +273,14 @@ class _Query:
 
 def _since(context: Context, body: Body) -> list[Loop]:
     return [frame for frame in context.since(body) if isinstance(frame, Loop)]
+
+
+def _is_data(element: Value) -> bool:
+    """Whether the elements of a list are arrays with rows, or tuples of such."""
+    element = deref(element)
+    if isinstance(element, Sequence) and element.kind == "tuple" and element.items is not None:
+        return any(map(_is_data, element.items))
+    return isinstance(element, Array) and len(element.shape or ()) >= 2
 
 
 def _size(value: Value | None) -> Size | None:
