@@ -88,6 +88,7 @@ TO_DEVICE = "tf.data.experimental.prefetch_to_device"
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Batches that wait on the host, then those that wait on the GPU."""
+    early: dict[int, Finding] = {}
     for call in trace.calls("tf.data.Dataset.prefetch"):
         dataset, argument = received(call), call.argument("buffer_size")
         if dataset is None or argument is None:
@@ -95,7 +96,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if batched(dataset):
             yield from _many(trace, call, argument, dataset, settings.budget.host, "in host memory")
         else:
-            yield from _before_batch(trace, call, argument)
+            # Of several before the same batch, the last is where it would have to go.
+            early.update(_before_batch(trace, call, argument))
+    yield from early.values()
     for apply in trace.calls("tf.data.Dataset.apply"):
         dataset, given = received(apply), apply.value("transformation_func")
         if (
@@ -162,8 +165,8 @@ def _origin(amount: Const) -> list[Evidence]:
     ]
 
 
-def _before_batch(trace: Trace, call: Call, argument: Argument) -> Iterator[Finding]:
-    """Single elements are kept ahead, and nothing is once they are batched."""
+def _before_batch(trace: Trace, call: Call, argument: Argument) -> Iterator[tuple[int, Finding]]:
+    """Single elements are kept ahead, and nothing is once they are batched; with the batch, by its node."""
     amount = _amount(argument)
     if amount is None or amount.value < 2:
         return
@@ -180,10 +183,11 @@ def _before_batch(trace: Trace, call: Call, argument: Argument) -> Iterator[Find
             batch = event
     if batch is None:
         return
-    yield RULE.finding(
+    finding = RULE.finding(
         argument.place,
         f"`prefetch({amount.value:,})` before `batch` keeps single elements ready, and no batch",
         evidence=[Evidence("batched only here", batch.place)],
         help="prefetch last, after `batch`",
         severity=Severity.NOTE,
     )
+    yield id(batch.node), finding
