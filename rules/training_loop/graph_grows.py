@@ -2,12 +2,12 @@
 
 ## What it does
 
-Reports, in graph mode (`tf.Session`, `tf.compat.v1`), what adds to the graph inside a loop that also runs a session:
-calls of `tf.` functions, `tf.assign`, `tf.gradients`, `K.gradients`, a learning rate schedule, `minimize`,
-`get_next()`, a `Saver`, arithmetic on tensors and their slices (`sess.run(-loss)`, `sess.run(t[0])`). The same for a
-method that builds its fetch anew with each call. Operations in a graph that the same round makes are let pass, and so
-are loops whose session does nothing but initialize variables. An initializer by itself is a note, unless
-the loop has more than 100 rounds.
+Reports, in graph mode (`tf.Session`, `tf.compat.v1`), what adds to the graph inside a loop that also runs a session
+(`sess.run`, `K.eval`, or what `K.function` made): calls of `tf.` functions, `tf.assign`, `tf.gradients`, `K.gradients`,
+a learning rate schedule, `minimize`, `get_next()`, a `Saver`, arithmetic on tensors and their slices
+(`sess.run(-loss)`, `sess.run(t[0])`). The same for a method that builds its fetch anew with each call. Operations in a
+graph that the same round makes are let pass, and so are loops whose session does nothing but initialize variables. An
+initializer by itself is a note, unless the loop has more than 100 rounds.
 
 ## Why is this bad?
 
@@ -85,7 +85,7 @@ RULE = Rule(
     name="graph-grows",
     severity=Severity.ERROR,
     fix=Safety.UNSAFE,
-    literals=("run", "eval"),
+    literals=("run", "eval", "function"),
 )
 
 HELP = (

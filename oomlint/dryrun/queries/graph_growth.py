@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
     from oomlint.syntax.place import Place
 
-RUNS = ("tf.Session.run", "tf.InteractiveSession.run", "tf.Tensor.eval", "array.eval", "keras.backend.eval")
+RUNS = (
+    "tf.Session.run", "tf.InteractiveSession.run", "tf.Tensor.eval", "array.eval", "keras.backend.eval",
+    "keras.backend.function.__call__",
+)  # fmt: skip
 SESSIONS = ("tf.Session", "tf.InteractiveSession")
 
 # Packages whose lower-case functions all make operations.
@@ -66,6 +69,7 @@ _TF1_ONLY = (
     "initialize_all_variables", "reset_default_graph", "app.run", "train.Saver",
 )  # fmt: skip
 FEW = 4
+MANY = 32  # a comprehension runs once, over variables or layers: so many of them are none
 INITIALIZERS = ("_initializer", ".initialize_all_variables", ".initialize_local_variables")
 
 
@@ -167,6 +171,8 @@ def is_legacy(trace: Trace) -> bool:
         "tf.disable_eager_execution", "tf.disable_v2_behavior", "tf.placeholder", "keras.backend.get_session"
     ):
         return True
+    if any(not call.context.role("tf.function") for call in trace.calls("keras.backend.gradients")):
+        return True  # raises where operations run eagerly
     if trace.calls("tf.enable_eager_execution"):
         return False
     return any(
@@ -191,10 +197,10 @@ def _fresh_loops(trace: Trace) -> set[int]:
 def _counts(trace: Trace, call: Call, loop: Loop, legacy: bool, fresh: set[int]) -> bool:
     if id(loop) in fresh or not (legacy or _in_graph(call.context)):
         return False
-    if loop.kind == "comprehension":
-        return False
     around = loops_around(call.context)
     rounds = rounds_of(around[around.index(loop) :])
+    if loop.kind == "comprehension" and (rounds is None or rounds <= MANY):
+        return False
     if rounds is not None and rounds <= FEW:
         return False
     return not _in_fresh_graph(call.context, loop) and not guarded(call.context, loop, call.node)

@@ -46,6 +46,12 @@ def session_by_feed(pending: Pending, run: Run) -> Value | None:
     return Opaque("tf.Session") if pending.method == "run" and named and "tf" in run.trace.libraries else None
 
 
+@function("keras.backend.function", parameters="inputs outputs updates name")
+def session_function(call: Call, run: Run) -> Value:
+    """A call of it runs the session."""
+    return Opaque("keras.backend.function", call)
+
+
 # --- what a graph is made of ----------------------------------------------------------------------------
 
 
