@@ -1,0 +1,72 @@
+"""From what the user wrote on the command line to a request: reads the target, slices the script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.request import Request
+from oomlint.estimate.targets import Target, read_arguments, read_shape, read_target
+from oomlint.project.gpus import find_gpu, parse_memory
+
+if TYPE_CHECKING:
+    import argparse
+
+DEFAULT_GPU = "T4"
+
+
+def request_of(arguments: argparse.Namespace) -> Request:
+    """The request. Raises EstimateError and MemoryAmountError."""
+    target = read_target(arguments.target)
+    gpu = arguments.gpu or DEFAULT_GPU
+    shape = read_shape(arguments.input_shape) if arguments.input_shape else None
+    values = read_arguments(arguments.arg)
+    found = find_gpu(gpu)
+    options: dict[str, Any] = {
+        "arguments": values,
+        "batch_size": arguments.batch_size,
+        "optimizer": arguments.optimizer,
+        "loss": arguments.loss,
+        "policy": arguments.policy,
+        "input_shape": shape,
+        "gpu": gpu if found is None else found.name,
+        "usable_bytes": parse_memory(gpu),
+        "replicas": arguments.replicas,
+        "jit": arguments.jit,
+        "backend": arguments.backend,
+        "engine": arguments.engine,
+        "mode": arguments.mode,
+        "max_batch": arguments.max_batch,
+        "what_if": arguments.what_if,
+        "layers": arguments.layers,
+    }
+    return request_for(target, arguments.model, options)
+
+
+def request_for(target: Target, model: str | None, options: dict[str, Any]) -> Request:
+    """The request for a target that was read, with the request's other fields."""
+    if target.form == "application":
+        return Request(f"keras:{target.name}", **options)
+    if target.form == "module":
+        return Request(target.text, **options)
+    assert target.path is not None
+    if target.form == "saved":
+        return Request(target.text, names={"saved": str(target.path.resolve())}, **options)
+    from oomlint.estimate.slicing.script import slice_script
+
+    sliced = slice_script(target.path, function=target.name, model=model, values=options["arguments"])
+    if sliced.replicas and options["replicas"] == 1:
+        options["replicas"] = sliced.replicas
+    return Request(target.text, source=sliced.text, names=sliced.names, **options)
+
+
+def folders_of(target: str, here: Path) -> list[Path]:
+    """Where the user's own modules may be imported from."""
+    before = target.rpartition(":")[0] or target
+    path = Path(before)
+    own = [path.resolve().parent] if path.suffix in (".py", ".ipynb") else []
+    return [*own, here.resolve()]
+
+
+__all__ = ["EstimateError", "folders_of", "request_for", "request_of"]

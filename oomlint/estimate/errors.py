@@ -1,0 +1,36 @@
+"""What keeps an estimate from being made, in words for the user."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Kind = Literal["target", "slice", "build", "engine", "extra", "timeout", "memory", "internal"]
+
+
+@dataclass(slots=True)
+class EstimateError(Exception):
+    """No estimate: what happened, where in the user's file, and what to do about it.
+
+    `output` is the end of what the user's own code printed.
+    """
+
+    message: str
+    kind: Kind = "build"
+    file: str | None = None
+    line: int | None = None
+    hint: str = ""
+    output: str = ""
+
+    def __str__(self) -> str:
+        where = ""
+        if self.file:
+            where = f"{self.file}:{self.line}: " if self.line else f"{self.file}: "
+        elif self.line:
+            where = f"line {self.line}: "
+        return where + self.message + (f"\n  {self.hint}" if self.hint else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data for the parent process."""
+        return dataclasses.asdict(self)

@@ -1,0 +1,495 @@
+"""The slice as Python again: what is kept, with the training call replaced and what comes from data filled in."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.slicing.needs import Needs
+from oomlint.estimate.slicing.program import (
+    COMPOUND,
+    Scope,
+    Unit,
+    blocks,
+    bound_names,
+    canonical,
+    own_expressions,
+)
+from oomlint.estimate.slicing.rewriting import Rewriter
+from oomlint.estimate.slicing.taint import missing
+from oomlint.estimate.slicing.trainings import Step, Training
+
+TRAINED = "oomlint_trained"
+_HEADER = "from oomlint.estimate.worker.stand_ins import oomlint_data, oomlint_missing, oomlint_trained"
+# Decorators that a function on the way keeps: without the others (tf.function, timers) it runs as it stands.
+_KEPT_DECORATORS = ("staticmethod", "classmethod", "property")
+
+
+class Emission:
+    """Writes the slice of each unit."""
+
+    def __init__(self, needs: Needs, training: Training | None, given: list[str]) -> None:
+        self.needs = needs
+        self.training = training
+        self.given = given
+        self.way: dict[int, Step] = {id(step.scope): step for step in training.way} if training else {}
+        self.next: dict[int, Scope] = {}
+        if training:
+            for step, after in zip(training.way, training.way[1:]):
+                self.next[id(step.scope)] = after.scope
+
+    # --- what the way itself needs -------------------------------------------------------------------
+
+    def seed(self) -> None:
+        """What the training call and the calls that lead to it use."""
+        assert self.training is not None
+        last = self.training.way[-1].scope
+        for expression in self._criterion_parts():
+            self.needs.use(expression, last)
+        for step in self.training.way[1:]:
+            scope = step.scope
+            assert not isinstance(scope.node, ast.Module)
+            if scope.owner is not None:
+                self.needs.require(scope.owner.name, scope.unit.scope)
+                self.needs.attributes.add(scope.node.name)
+            else:
+                self.needs.require(scope.node.name, scope)
+        for step in self.training.way:
+            for manager in self._managers(step):
+                self.needs.use(manager, step.scope)
+
+    def _criterion_parts(self) -> list[ast.expr]:
+        assert self.training is not None
+        parts = [self.training.receiver]
+        if isinstance(self.training.batch, ast.expr):
+            parts.append(self.training.batch)
+        if self.training.optimizer is not None:
+            parts.append(self.training.optimizer)
+        return parts
+
+    def settle(self) -> None:
+        """The arguments on the way, of the parameters that are needed; again until nothing new is."""
+        if self.training is None:
+            return
+        size = -1
+        while size != len(self.needs.kept) + sum(map(len, self.needs.names.values())):
+            size = len(self.needs.kept) + sum(map(len, self.needs.names.values()))
+            for step in self.training.way[:-1]:
+                if step.call is not None:
+                    function = step.call.func
+                    if isinstance(function, ast.Attribute):
+                        self.needs.use(function.value, step.scope)
+                    else:
+                        self.needs.use(function, step.scope)
+                    for argument in self._live_arguments(step):
+                        for part in self.needs.taint.used_parts(argument, step.scope):
+                            self.needs.use(part, step.scope)
+            self.needs.settle()
+
+    def _live(self, scope: Scope) -> set[str]:
+        """The parameters of a function on the way that are needed."""
+        return self.needs.names.get(id(scope), set()) & set(scope.parameters)
+
+    def _live_arguments(self, step: Step) -> list[ast.expr]:
+        assert step.call is not None
+        callee = self.next[id(step.scope)]
+        live = self._live(callee)
+        return [value for name, value in _matched(step.call, callee) if name is None or name in live]
+
+    def _managers(self, step: Step) -> list[ast.expr]:
+        """Context managers around the way that matter: a strategy's scope, a device."""
+        found: list[ast.expr] = []
+        for statement in self._around(step):
+            if isinstance(statement, ast.With):
+                found += [item.context_expr for item in statement.items if _matters(item.context_expr)]
+        return found
+
+    def _around(self, step: Step) -> list[ast.stmt]:
+        """The statements of a scope that hold a step's statement, outermost first."""
+        if step.statement is None:
+            return []
+        around: list[ast.stmt] = []
+        body = step.scope.node.body
+        while True:
+            holder = next(
+                (one for one in body if one is not step.statement and _inside(one, step.statement)), None
+            )
+            if holder is None:
+                return around
+            around.append(holder)
+            body = next(
+                block for block in blocks(holder) if any(_is_or_holds(one, step.statement) for one in block)
+            )
+
+    # --- writing ---------------------------------------------------------------------------------------
+
+    def text(self, unit: Unit) -> str:
+        """A unit's slice."""
+        return self._text_and_lines(unit)[0]
+
+    def _text_and_lines(self, unit: Unit) -> tuple[str, list[int]]:
+        body = self.block(unit.tree.body, unit.scope)
+        future = [one for one in body if isinstance(one, ast.ImportFrom) and one.module == "__future__"]
+        rest = [one for one in body if one not in future]
+        header = ast.parse(_HEADER).body
+        tree = ast.Module([*future, *header, *rest], [])
+        ast.fix_missing_locations(tree)
+        text = ast.unparse(tree) + "\n"
+        return text, _lines(tree, text)
+
+    def modules(self) -> dict[str, str]:
+        """The slices of the project's modules, and for each text which line was where."""
+        names: dict[str, str] = {}
+        for unit in self.needs.program.units:
+            text, lines = self._text_and_lines(unit)
+            key = unit.name or "__main__"
+            names[f"lines:{key}"] = json.dumps(lines)
+            if unit is not self.needs.program.main:
+                names[f"module:{key}"] = text
+                names[f"file:{key}"] = str(unit.path)
+        return names
+
+    def block(self, body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
+        """The kept statements of a block; on the way, it ends with the statement that leads on."""
+        step = self.way.get(id(scope))
+        out: list[ast.stmt] = []
+        for statement in body:
+            if step is not None and step.statement is not None:
+                if statement is step.statement:
+                    return [*out, self._leading(step)]
+                if _inside(statement, step.statement):
+                    return [*out, *self._around_way(statement, step)]
+            if id(statement) in self.needs.kept:
+                out += self.statement(statement, scope)
+        if step is not None and step.statement is None and body is scope.node.body:
+            last = id(scope) not in self.next
+            out.append(_at(ast.Expr(self._criterion(scope)), body[-1]) if last else self._driver(step))
+        return out
+
+    def _around_way(self, statement: ast.stmt, step: Step) -> list[ast.stmt]:
+        """A compound statement on the way: its other ways are left out, and a loop's rounds after the first."""
+        assert step.statement is not None
+        block = next(
+            one for one in blocks(statement) if any(_is_or_holds(inner, step.statement) for inner in one)
+        )
+        inner = self.block(block, step.scope)
+        if isinstance(statement, ast.With):
+            items = [
+                item
+                for item in statement.items
+                if _matters(item.context_expr)
+                or (item.optional_vars is not None and self._needed(item.optional_vars, step.scope))
+            ]
+            if items:
+                return [_at(ast.With(copy.deepcopy(items), inner), statement)]
+        if isinstance(statement, ast.For) and self._needed(statement.target, step.scope):
+            loop = ast.For(
+                copy.deepcopy(statement.target), self._rewritten(statement.iter, step.scope), inner, []
+            )
+            return [_at(loop, statement)]
+        return inner
+
+    def _needed(self, target: ast.expr, scope: Scope) -> bool:
+        return any(
+            isinstance(node, ast.Name) and self.needs.requires(node.id, scope) for node in ast.walk(target)
+        )
+
+    def _leading(self, step: Step) -> ast.stmt:
+        """What stands in place of the statement on the way."""
+        assert self.training is not None
+        assert step.statement is not None
+        if id(step.scope) not in self.next:
+            return _at(ast.Expr(self._criterion(step.scope)), step.statement)
+        if step.call is None:
+            return self._driver(step)
+        callee = self.next[id(step.scope)]
+        call = self._call_of(step.call, callee, step.scope)
+        if call is None:
+            return self._driver(step)
+        return _at(ast.Expr(call), step.statement)
+
+    def _criterion(self, scope: Scope) -> ast.expr:
+        training = self.training
+        assert training is not None
+        keywords = []
+        if training.batch is not None:
+            value = training.batch if isinstance(training.batch, ast.expr) else ast.Constant(training.batch)
+            keywords.append(ast.keyword("batch_size", self._rewritten(value, scope)))
+        if training.element is not None:
+            keywords.append(ast.keyword("element", ast.parse(repr(training.element), mode="eval").body))
+        if training.optimizer is not None:
+            keywords.append(ast.keyword("optimizer", copy.deepcopy(training.optimizer)))
+        if training.by_hand:
+            keywords.append(ast.keyword("by_hand", ast.Constant(training.by_hand)))
+        receiver = self._rewritten(training.receiver, scope)
+        return ast.Call(ast.Name(TRAINED, ast.Load()), [receiver], keywords)
+
+    def _call_of(self, call: ast.Call, callee: Scope, scope: Scope) -> ast.Call | None:
+        """The call that leads on, without the arguments that nothing needs."""
+        assert not isinstance(callee.node, ast.Module)
+        name = (
+            callee.owner.name
+            if callee.owner is not None and callee.node.name == "__init__"
+            else callee.node.name
+        )
+        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        aliased = isinstance(call.func, ast.Name) and scope.of(called) is not None
+        if called != name and not aliased:
+            return None  # a library that was given the function calls it
+        if called != name and any(isinstance(one, ast.Name) and one.id == name for one in call.args):
+            return None
+        if _required(callee) - {name for name, _ in _matched(call, callee)} and not any(
+            isinstance(one, ast.Starred) for one in call.args
+        ):
+            return None  # a decorator hands it something
+        live = self._live(callee)
+        args: list[ast.expr] = []
+        keywords: list[ast.keyword] = []
+        for name_, value in _matched(call, callee):
+            keep = name_ is None or name_ in live
+            new = self._rewritten(value, scope) if keep else ast.Constant(None)
+            keyword = next((one for one in call.keywords if one.value is value), None)
+            if keyword is not None:
+                if keep or keyword.arg is None:
+                    keywords.append(ast.keyword(keyword.arg, new))
+                else:
+                    keywords.append(ast.keyword(keyword.arg, new))
+            else:
+                args.append(new)
+        return ast.Call(copy.deepcopy(call.func), args, keywords)
+
+    def _driver(self, step: Step) -> ast.stmt:
+        """A call of a function that the program does not call itself: what it needs is asked for."""
+        callee = self.next[id(step.scope)]
+        node = callee.node
+        assert not isinstance(node, ast.Module)
+        live = self._live(callee)
+        defaults = _defaulted(node)
+        skip = 0
+        function: ast.expr = ast.Name(node.name, ast.Load())
+        if callee.owner is not None:
+            statics = {getattr(one, "id", "") for one in node.decorator_list}
+            skip = 0 if "staticmethod" in statics else 1
+            made: ast.expr = ast.Name(callee.owner.name, ast.Load())
+            if node.name == "__init__":
+                function = made
+            else:
+                if not statics & {"staticmethod", "classmethod"}:
+                    made = ast.Call(made, self._of_constructor(callee), [])
+                function = ast.Attribute(made, node.name, ast.Load())
+        keywords = []
+        plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)][skip:]
+        for name in plain:
+            if name in defaults and name not in self.needs.taint.given:
+                continue
+            value: ast.expr = missing(name, node) if name in live else ast.Constant(None)
+            if name in self.needs.taint.given:
+                value = ast.Constant(self.needs.taint.given[name])
+            keywords.append(ast.keyword(name, value))
+        return _at(ast.Expr(ast.Call(function, [], keywords)), step.statement or node)
+
+    def _of_constructor(self, callee: Scope) -> list[ast.expr]:
+        """Arguments for the object whose method is called: what its constructor asks for."""
+        assert callee.owner is not None
+        for one in callee.owner.body:
+            if isinstance(one, ast.FunctionDef) and one.name == "__init__":
+                defaults = _defaulted(one)
+                names = [arg.arg for arg in (*one.args.posonlyargs, *one.args.args)][1:]
+                return [missing(name, one) for name in names if name not in defaults]
+        return []
+
+    def statement(self, statement: ast.stmt, scope: Scope) -> list[ast.stmt]:
+        """A kept statement."""
+        replaced = self.needs.taint.replaced(statement, scope)
+        if replaced is not None:
+            return [one for one in replaced if self._is_wanted(one, scope)] or []
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return [self._function(statement, scope)]
+            case ast.ClassDef():
+                return [self._class(statement, scope)]
+            case ast.Import() | ast.ImportFrom():
+                return self._import(statement, scope)
+        if isinstance(statement, COMPOUND):
+            return [self._compound(statement, scope)]
+        return [self._simple(statement, scope)]
+
+    def _is_wanted(self, bound: ast.stmt, scope: Scope) -> bool:
+        names = bound_names(bound)
+        return not names or any(self.needs.requires(name, scope) for name in names)
+
+    def _simple(self, statement: ast.stmt, scope: Scope) -> ast.stmt:
+        new = copy.copy(statement)
+        for name, value in ast.iter_fields(statement):
+            if isinstance(value, ast.expr):
+                setattr(new, name, self._rewritten(value, scope))
+        return new
+
+    def _rewritten(self, node: ast.expr, scope: Scope) -> ast.expr:
+        rewritten = Rewriter(self.needs.taint, scope).visit(copy.deepcopy(node))
+        assert isinstance(rewritten, ast.expr)
+        return rewritten
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> ast.stmt:
+        inner = scope.unit.scopes[id(node)]
+        body = self.block(node.body, inner)
+        new = copy.copy(node)
+        new.body = body or [ast.Pass()]
+        new.returns = None
+        new.args = copy.deepcopy(node.args)
+        for one in (
+            *new.args.posonlyargs,
+            *new.args.args,
+            *new.args.kwonlyargs,
+            new.args.vararg,
+            new.args.kwarg,
+        ):
+            if one is not None:
+                one.annotation = None
+        if id(inner) in self.way:
+            new.decorator_list = [
+                one for one in node.decorator_list if getattr(one, "id", "") in _KEPT_DECORATORS
+            ]
+        return new
+
+    def _class(self, node: ast.ClassDef, scope: Scope) -> ast.stmt:
+        new = copy.copy(node)
+        body: list[ast.stmt] = []
+        for one in node.body:
+            if id(one) in self.needs.kept:
+                body += self.statement(one, scope)
+        new.body = body or [ast.Pass()]
+        return new
+
+    def _compound(self, statement: ast.stmt, scope: Scope) -> ast.stmt:
+        new = copy.copy(statement)
+        for name, value in ast.iter_fields(statement):
+            if isinstance(value, ast.expr):
+                setattr(new, name, self._rewritten(value, scope))
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(statement, name, None)
+            if isinstance(block, list):
+                kept = self.block(block, scope)
+                setattr(new, name, kept or ([ast.Pass()] if name == "body" else []))
+        if isinstance(statement, ast.Try):
+            assert isinstance(new, ast.Try)
+            new.handlers = []
+            for handler in statement.handlers:
+                other = copy.copy(handler)
+                other.body = self.block(handler.body, scope) or [ast.Pass()]
+                new.handlers.append(other)
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            items = []
+            for item in statement.items:
+                items.append(ast.withitem(self._rewritten(item.context_expr, scope), item.optional_vars))
+            new.items = items  # type: ignore[attr-defined]
+        return new
+
+    def _import(self, statement: ast.Import | ast.ImportFrom, scope: Scope) -> list[ast.stmt]:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            return [statement]
+        names = [
+            alias
+            for alias in statement.names
+            if alias.name == "*" or self.needs.requires(alias.asname or alias.name.partition(".")[0], scope)
+        ]
+        if not names:
+            return []
+        if isinstance(statement, ast.Import):
+            return [_at(ast.Import([alias]), statement) for alias in names]
+        module, level = statement.module, statement.level
+        if level:
+            target = self.needs.program.module(scope.unit, module or "", level)
+            if target is not None:
+                module, level = target.name or None, 0
+            if module is None:  # `from . import models` beside the script
+                return [_at(ast.Import([alias]), statement) for alias in names]
+        return [_at(ast.ImportFrom(module, names, level), statement)]
+
+
+def _matched(call: ast.Call, callee: Scope) -> list[tuple[str | None, ast.expr]]:
+    """Each argument with the parameter that it goes to; None where a star hides it."""
+    node = callee.node
+    assert not isinstance(node, ast.Module)
+    plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+    statics = {getattr(one, "id", "") for one in node.decorator_list}
+    if callee.owner is not None and "staticmethod" not in statics:
+        plain = plain[1:]
+    matched: list[tuple[str | None, ast.expr]] = []
+    starred = False
+    for position, value in enumerate(call.args):
+        starred |= isinstance(value, ast.Starred)
+        if starred:
+            matched.append((None, value))
+        else:
+            vararg = node.args.vararg.arg if node.args.vararg else None
+            matched.append((plain[position] if position < len(plain) else vararg, value))
+    names = set(callee.parameters)
+    for keyword in call.keywords:
+        other = node.args.kwarg.arg if node.args.kwarg else None
+        name = keyword.arg if keyword.arg in names else (None if keyword.arg is None else other)
+        matched.append((name, keyword.value))
+    return matched
+
+
+def _defaulted(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+    names = set(plain[len(plain) - len(node.args.defaults) :]) if node.args.defaults else set()
+    names |= {
+        one.arg for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults) if default is not None
+    }
+    return names
+
+
+def _required(callee: Scope) -> set[str]:
+    """The parameters that have no default."""
+    node = callee.node
+    assert not isinstance(node, ast.Module)
+    plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+    statics = {getattr(one, "id", "") for one in node.decorator_list}
+    if callee.owner is not None and "staticmethod" not in statics:
+        plain = plain[1:]
+    return set(plain) - _defaulted(node)
+
+
+def _matters(manager: ast.expr) -> bool:
+    """Whether a context manager around the way says something about the model."""
+    text = ast.unparse(manager)
+    return any(
+        word in text for word in (".scope()", "RematScope", "custom_object_scope", "CustomObjectScope")
+    )
+
+
+def _inside(statement: ast.stmt, target: ast.stmt) -> bool:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return False
+    return any(_is_or_holds(one, target) for block in blocks(statement) for one in block)
+
+
+def _is_or_holds(statement: ast.stmt, target: ast.stmt) -> bool:
+    return statement is target or _inside(statement, target)
+
+
+def _at(node: ast.stmt, where: ast.AST) -> ast.stmt:
+    for one in ast.walk(node):
+        if isinstance(one, ast.expr | ast.stmt) and not hasattr(one, "lineno"):
+            one.lineno = getattr(where, "lineno", 1)
+            one.col_offset = 0
+    return ast.fix_missing_locations(node)
+
+
+def _lines(tree: ast.Module, text: str) -> list[int]:
+    """For each line of the written text, the line that its statement had in the user's file."""
+    lines = [0] * (text.count("\n") + 2)
+    written = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.stmt)]
+    original = [one for one in ast.walk(tree) if isinstance(one, ast.stmt)]
+    for new, old in zip(written, original):
+        lines[new.lineno] = getattr(old, "lineno", 0)
+    for number in range(1, len(lines)):
+        lines[number] = lines[number] or lines[number - 1]
+    return lines
+
+
+__all__ = ["Emission", "EstimateError", "canonical", "own_expressions"]

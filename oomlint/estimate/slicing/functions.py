@@ -1,0 +1,203 @@
+"""What the program's own functions do, as far as a slice must know: build, read data, change what others see."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from oomlint.estimate.slicing.program import FunctionNode, Program, Scope, Unit, canonical, root_name
+from oomlint.estimate.slicing.vocabulary import BUILDING, DATA_CALLS, MUTATING_METHODS
+
+
+@dataclass(slots=True)
+class Effects:
+    """Of one function, with those it calls."""
+
+    builds: bool = False
+    reads: bool = False
+    attributes: set[str] = field(default_factory=set)  # attributes that it writes
+    names: set[str] = field(default_factory=set)  # global names that it writes
+    mutates: bool = False  # something that it was handed
+
+
+class Functions:
+    """The functions of a program by name, and their effects."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._effects: dict[int, Effects] = {}
+        self._methods: dict[str, list[Scope]] = {}
+        self._counted = 0
+
+    def methods(self, name: str) -> list[Scope]:
+        """All methods of that name in the program's classes."""
+        if self._counted != len(self.program.units):
+            self._counted = len(self.program.units)
+            self._methods = {}
+            for unit in self.program.units:
+                for scope in unit.scopes.values():
+                    if scope.owner is not None and not isinstance(scope.node, ast.Module):
+                        self._methods.setdefault(scope.node.name, []).append(scope)
+        return self._methods.get(name, [])
+
+    def definition(self, unit: Unit, name: str, scope: Scope | None = None) -> tuple[Unit, ast.stmt] | None:
+        """The function or class of the program that a name stands for, through imports."""
+        seen: set[tuple[int, str]] = set()
+        where = (scope or unit.scope).of(name)
+        node: ast.stmt | None = None
+        body = unit.tree.body
+        if where is not None and not isinstance(where.node, ast.Module):
+            body = where.node.body
+        while (id(unit), name) not in seen:
+            seen.add((id(unit), name))
+            node = next((one for one in statements(body) if _defines(one, name)), None)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                return unit, node
+            if node is None:
+                provider = self.starred(unit, name)
+                if provider is None or provider is unit:
+                    return None
+                unit, body = provider, provider.tree.body
+                continue
+            if not isinstance(node, ast.ImportFrom):
+                return None
+            alias = next(one for one in node.names if (one.asname or one.name) == name)
+            target = self.program.module(unit, node.module or "", node.level)
+            if target is None:
+                return None
+            unit, name, body = target, alias.name, target.tree.body
+        return None
+
+    def stars(self, unit: Unit) -> list[Unit]:
+        """The project's modules that a module imports with a star."""
+        found = []
+        for one in statements(unit.tree.body):
+            if isinstance(one, ast.ImportFrom) and any(alias.name == "*" for alias in one.names):
+                target = self.program.module(unit, one.module or "", one.level)
+                found += [target] if target is not None else []
+        return found
+
+    def starred(self, unit: Unit, name: str, seen: frozenset[int] = frozenset()) -> Unit | None:
+        """The module that binds a name: this one, or one that it imports with a star."""
+        if name in unit.scope.bound:
+            return unit
+        if id(unit) in seen:
+            return None
+        for inner in self.stars(unit):
+            found = self.starred(inner, name, seen | {id(unit)})
+            if found is not None:
+                return found
+        return None
+
+    def callees(self, unit: Unit, scope: Scope, call: ast.Call) -> list[Scope]:
+        """The functions of the program that a call may enter."""
+        function = call.func
+        if isinstance(function, ast.Name):
+            found = self.definition(unit, function.id, scope)
+            if found is None:
+                return []
+            owner, node = found
+            if isinstance(node, ast.ClassDef):
+                return [
+                    owner.scopes[id(one)]
+                    for one in node.body
+                    if isinstance(one, ast.FunctionDef) and one.name in ("__init__", "build", "call")
+                ]
+            return [owner.scopes[id(node)]] if id(node) in owner.scopes else []
+        if isinstance(function, ast.Attribute):
+            member = self.of_module(unit, function)
+            if member is not None:
+                owner, node = member
+                return [owner.scopes[id(node)]] if id(node) in owner.scopes else []
+            return self.methods(function.attr)
+        return []
+
+    def of_module(self, unit: Unit, node: ast.Attribute) -> tuple[Unit, ast.stmt] | None:
+        """`models.build` of a module of the project."""
+        if not isinstance(node.value, ast.Name):
+            return None
+        target = self.imported(unit, node.value.id)
+        return None if target is None else self.definition(target, node.attr)
+
+    def imported(self, unit: Unit, name: str) -> Unit | None:
+        """The project's module that a name stands for."""
+        for one in statements(unit.tree.body):
+            if isinstance(one, ast.Import):
+                for alias in one.names:
+                    if (alias.asname or alias.name.partition(".")[0]) == name:
+                        whole = alias.name if alias.asname else name
+                        return self.program.module(unit, whole, 0)
+            elif isinstance(one, ast.ImportFrom):
+                for alias in one.names:
+                    if (alias.asname or alias.name) == name:
+                        base = f"{one.module}.{alias.name}" if one.module else alias.name
+                        return self.program.module(unit, base, one.level)
+        return None
+
+    def effects(self, scope: Scope) -> Effects:
+        """What a function does, with those that it calls."""
+        known = self._effects.get(id(scope))
+        if known is not None:
+            return known
+        found = self._effects[id(scope)] = Effects()  # a recursive call adds nothing
+        declared: set[str] = set()
+        for node in ast.walk(scope.node):
+            match node:
+                case ast.Global(names=names):
+                    declared.update(names)
+                case ast.Attribute(ctx=ast.Store(), value=value, attr=attribute):
+                    found.attributes.add(attribute)
+                    found.mutates |= root_name(value) not in ("self", "cls")
+                case ast.Subscript(ctx=ast.Store()):
+                    found.mutates = True
+                case ast.Call():
+                    self._of_call(scope, node, found)
+        found.names |= declared & {
+            node.id
+            for node in ast.walk(scope.node)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        return found
+
+    def _of_call(self, scope: Scope, call: ast.Call, found: Effects) -> None:
+        name = canonical(scope.unit, call.func)
+        if DATA_CALLS.fullmatch(name):
+            found.reads = True
+        if BUILDING.fullmatch(name):
+            found.builds = True
+        if isinstance(call.func, ast.Attribute):
+            if call.func.attr in MUTATING_METHODS:
+                found.mutates = True
+                if isinstance(call.func.value, ast.Attribute):  # self.layers.append(...), self.model.add(...)
+                    found.attributes.add(call.func.value.attr)
+        for callee in self.callees(scope.unit, scope, call):
+            other = self.effects(callee)
+            found.builds |= other.builds
+            found.reads |= other.reads
+            found.mutates |= other.mutates
+            found.attributes |= other.attributes
+            found.names |= other.names
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements of a scope, those in its blocks included, those of functions and classes not."""
+    from oomlint.estimate.slicing.program import blocks
+
+    for statement in body:
+        yield statement
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for block in blocks(statement):
+                yield from statements(block)
+
+
+def _defines(statement: ast.stmt, name: str) -> bool:
+    match statement:
+        case ast.FunctionDef(name=own) | ast.AsyncFunctionDef(name=own) | ast.ClassDef(name=own):
+            return own == name
+        case ast.ImportFrom(names=aliases):
+            return any((alias.asname or alias.name) == name for alias in aliases)
+    return False
+
+
+__all__ = ["Effects", "FunctionNode", "Functions", "statements"]

@@ -1,0 +1,148 @@
+"""What the dry run knows of the values that a script binds, as expressions to put in their place."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
+from oomlint.dryrun.values.data import Dataset
+from oomlint.dryrun.values.training import Layer, Model, Optimizer, Strategy
+from oomlint.estimate.slicing.program import first_line
+from oomlint.syntax.positions import Positions
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.trace import Assign, Trace
+    from oomlint.estimate.slicing.program import Program, Unit
+    from oomlint.syntax.place import Place
+    from oomlint.syntax.source import Source
+
+DATA = "oomlint_data"
+
+
+class Known:
+    """The dry run's values, by statement and name."""
+
+    def __init__(self, trace: Trace, program: Program) -> None:
+        self.program = program
+        self._rows: dict[int, Positions] = {}
+        self._values: dict[tuple[int, int, str], Value] = {}
+        assigns = list(trace.assigns())
+        self._positions(trace, assigns)
+        for assign in assigns:
+            place = assign.statement or assign.place
+            unit = program.unit_of(str(place.source.document.path or place.source.document.filename))
+            if unit is not None:
+                row, _ = self.where(place)
+                self._values[id(unit), row, assign.path] = assign.value
+
+    def _positions(self, trace: Trace, assigns: list[Assign]) -> None:
+        """All places of a document in one go: each asking costs a generation of its code."""
+        from oomlint.dryrun.trace import Body
+
+        places = [one for assign in assigns for one in (assign.place, assign.statement) if one is not None]
+        for call in trace.all_calls():
+            places += [one for one in (call.place, call.statement) if one is not None]
+            for body in call.context.all(Body):
+                places += [one for one in (body.place, body.site, body.statement) if one is not None]
+        sources: dict[int, tuple[Source, list[Any]]] = {}
+        for place in places:
+            sources.setdefault(id(place.source), (place.source, []))[1].append(place.node)
+        for key, (source, nodes) in sources.items():
+            self._rows[key] = Positions(source, nodes)
+
+    def where(self, place: Place) -> tuple[int, int]:
+        """Row and column of a place."""
+        location = self._rows[id(place.source)].start(place.node)
+        return location.row, location.column
+
+    def value(self, unit: Unit, statement: ast.stmt, name: str) -> Value | None:
+        """The value that a statement gave a name."""
+        for row in (statement.lineno, first_line(statement)):
+            found = self._values.get((id(unit), row, name))
+            if found is not None:
+                return deref(found)
+        return None
+
+    def is_part(self, unit: Unit, statement: ast.stmt, names: list[str]) -> bool:
+        """Whether a statement binds a part of a model."""
+        return any(
+            isinstance(value, Layer | Model | Optimizer | Strategy)
+            or (isinstance(value, Array) and value.library == "keras")
+            for name in names
+            if (value := self.value(unit, statement, name)) is not None
+        )
+
+    def literal(self, unit: Unit, statement: ast.stmt, name: str) -> ast.expr | None:
+        """The value as an expression, where it is known in full or is an array of known rank."""
+        value = self.value(unit, statement, name)
+        return None if value is None else expression(value)
+
+
+def expression(value: Value, depth: int = 0) -> ast.expr | None:
+    """A value as Python: constants, nests of them, and arrays as shape and dtype."""
+    value = deref(value)
+    match value:
+        case Const(value=constant):
+            if constant is Ellipsis or isinstance(constant, int | float | str | bytes | bool | None):
+                return ast.Constant(constant)
+            return None
+        case Sequence(items=list(items), kind="list" | "tuple" as kind) if depth < 4 and len(items) <= 256:
+            parts = [expression(item, depth + 1) for item in items]
+            if any(part is None for part in parts):
+                return None
+            known = [part for part in parts if part is not None]
+            return ast.List(known, ast.Load()) if kind == "list" else ast.Tuple(known, ast.Load())
+        case Mapping(entries=entries, complete=True, other=None) if depth < 4 and len(entries) <= 64:
+            pairs = [(key, expression(item, depth + 1)) for key, item in entries.items()]
+            if any(item is None or not isinstance(key, int | str | bool) for key, item in pairs):
+                return None
+            return ast.Dict(
+                [ast.Constant(key) for key, _ in pairs], [item for _, item in pairs if item is not None]
+            )
+        case Array(shape=tuple(shape), dtype=dtype) if value.library not in ("keras", "variable"):
+            if (
+                len(shape) > 1
+                and any(size is None for size in shape[1:])
+                and all(size is None for size in shape)
+            ):
+                return None
+            sizes: list[ast.expr] = [
+                ast.Constant(size.value if size is not None and isinstance(size.value, int) else None)
+                for size in shape
+            ]
+            return ast.Call(
+                ast.Name(DATA, ast.Load()),
+                [ast.Tuple(sizes, ast.Load()), ast.Constant(dtype or "float32")],
+                [],
+            )
+    return None
+
+
+def element(value: Value | None) -> Any:
+    """The nest of (shape, dtype) that a training call hands to the model; None where a part is not known."""
+    value = None if value is None else deref(value)
+    match value:
+        case Dataset(element=inner):
+            return element(inner)
+        case Array(shape=tuple(shape), dtype=dtype):
+            sizes = [
+                None,
+                *(
+                    None if size is None or not isinstance(size.value, int) else size.value
+                    for size in shape[1:]
+                ),
+            ]
+            return (tuple(sizes), dtype or "float32")
+        case Sequence(items=list(items)):
+            parts = [element(item) for item in items]
+            return (
+                None
+                if any(part is None for part in parts)
+                else (parts if value.kind == "list" else tuple(parts))
+            )
+        case Mapping(entries=entries):
+            found = {key: element(item) for key, item in entries.items()}
+            return None if any(part is None for part in found.values()) else found
+    return None

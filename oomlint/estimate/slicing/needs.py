@@ -1,0 +1,417 @@
+"""The slice itself: from what the training call uses back to every statement that it depends on.
+
+Names are followed within their scope, whatever the order of the statements; attributes by their name, in
+whichever object; functions through their calls. So the slice may keep a statement too many, and never lacks one
+that binds a name it uses.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from oomlint.estimate.slicing.functions import Functions
+from oomlint.estimate.slicing.order import Order
+from oomlint.estimate.slicing.program import (
+    COMPOUND,
+    Program,
+    Scope,
+    Unit,
+    blocks,
+    bound_names,
+    canonical,
+    dotted,
+    own_expressions,
+    root_name,
+)
+from oomlint.estimate.slicing.taint import Taint
+from oomlint.estimate.slicing.vocabulary import GLOBAL_CALLS, INERT_METHODS
+
+
+@dataclass(slots=True)
+class Needs:
+    """What is needed so far, and the statements that are kept for it."""
+
+    program: Program
+    functions: Functions
+    taint: Taint
+    names: dict[int, set[str]] = field(default_factory=dict)  # scope -> its names that are used
+    attributes: set[str] = field(default_factory=set)
+    kept: set[int] = field(default_factory=set)
+    entered: dict[int, Scope] = field(default_factory=dict)  # functions that are called for their value
+    on_path: dict[int, set[int]] = field(default_factory=dict)  # scope -> statements that may be kept in it
+    whole: set[int] = field(default_factory=set)  # classes whose every method is kept
+    seen: set[int] = field(default_factory=set)  # statements whose uses are counted
+    order: dict[int, Order] = field(default_factory=dict)  # of the scopes on the way
+    now: tuple[int, int] | None = None  # the scope on the way, and the statement whose uses are counted
+    changed: bool = False
+
+    def require(self, name: str, scope: Scope) -> None:
+        """A name is used."""
+        where = scope.of(name)
+        if where is None:
+            provider = self.functions.starred(scope.unit, name)
+            if provider is None:
+                return
+            where = provider.scope
+        order = self.order.get(id(where))
+        if order is not None:
+            at = order.count if self.now is None or self.now[0] != id(where) else self.now[1]
+            anywhere = self.now is None or self.now[0] != id(where)
+            self.changed |= order.used(name, at, anywhere and where is not scope)
+        wanted = self.names.setdefault(id(where), set())
+        if name not in wanted:
+            wanted.add(name)
+            self.changed = True
+
+    def requires(self, name: str, scope: Scope) -> bool:
+        """Whether a name as seen from a scope is needed."""
+        where = scope.of(name)
+        return where is not None and name in self.names.get(id(where), ())
+
+    def requires_from(self, name: str, scope: Scope, statement: ast.stmt) -> bool:
+        """Whether what a statement does to a name is needed: on the way, a later binding makes it vain."""
+        if not self.requires(name, scope):
+            return False
+        where = scope.of(name)
+        order = self.order.get(id(where))
+        return order is None or where is not scope or order.lives(name, statement)
+
+    def use(self, node: ast.AST, scope: Scope) -> None:
+        """Everything that an expression uses."""
+        for one in ast.walk(node):
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
+                self.require(one.id, scope)
+            elif isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load):
+                if one.attr not in self.attributes:
+                    self.attributes.add(one.attr)
+                    self.changed = True
+                self._member(one, scope)
+
+    def _member(self, node: ast.Attribute, scope: Scope) -> None:
+        """`package.module.name`, where the package is of the project: the name is needed there."""
+        parts = dotted(node).split(".")
+        unit = self.functions.imported(scope.unit, parts[0]) if len(parts) > 1 else None
+        for part in parts[1:]:
+            if unit is None:
+                return
+            if part in unit.scope.bound:
+                self.require(part, unit.scope)
+                unit = self.functions.imported(unit, part)
+            else:
+                unit = self.program.module(self.program.main, f"{unit.name}.{part}" if unit.name else part, 0)
+
+    def settle(self) -> None:
+        """Follow everything until nothing new is needed."""
+        self.changed = True
+        while self.changed:
+            self.changed = False
+            for unit in self.program.units:
+                self.block(unit.tree.body, unit.scope)
+            for scope in list(self.entered.values()):
+                self.block(scope.node.body, scope)
+
+    # --- statements ---------------------------------------------------------------------------------
+
+    def block(self, body: list[ast.stmt], scope: Scope) -> bool:
+        """Keep what is needed of a block; whether anything is."""
+        any_kept = False
+        allowed = self.on_path.get(id(scope))
+        for statement in body:
+            if allowed is not None and id(statement) not in allowed:
+                self._around_the_way(statement, scope)
+                continue
+            any_kept |= self.statement(statement, scope)
+        return any_kept
+
+    def _around_the_way(self, statement: ast.stmt, scope: Scope) -> None:
+        """A block that holds the statement that leads on: what precedes it there."""
+        if not isinstance(statement, COMPOUND):
+            return
+        for block in blocks(statement):
+            self.block(block, scope)
+        if id(statement) in self.seen:
+            return
+        bound: list[tuple[ast.expr, ast.expr]] = []
+        if isinstance(statement, ast.For):
+            bound = [(statement.target, statement.iter)]
+        elif isinstance(statement, ast.With):
+            bound = [
+                (item.optional_vars, item.context_expr) for item in statement.items if item.optional_vars
+            ]
+        for target, _ in bound:
+            if self._binds(target, scope, statement):
+                self.seen.add(id(statement))
+                self._use_own(statement, scope)
+
+    def statement(self, statement: ast.stmt, scope: Scope) -> bool:
+        """Keep a statement if it is needed; whether it is."""
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return self._function(statement, scope)
+            case ast.ClassDef():
+                return self._class(statement, scope)
+        if isinstance(statement, COMPOUND) or (hasattr(ast, "Match") and isinstance(statement, ast.Match)):
+            return self._compound(statement, scope)
+        if id(statement) in self.kept:
+            keep = True
+        else:
+            keep = self.wants(statement, scope)
+        if keep:
+            self._keep(statement, scope)
+        return keep
+
+    def _keep(self, statement: ast.stmt, scope: Scope) -> None:
+        if id(statement) not in self.kept:
+            self.kept.add(id(statement))
+            self.changed = True
+        if isinstance(statement, ast.ImportFrom | ast.Import):
+            self._import(statement, scope)  # again each time: more of its names may be needed by now
+            return
+        if id(statement) in self.seen:
+            return
+        self.seen.add(id(statement))
+        replaced = self.taint.replaced(statement, scope)
+        if replaced is not None:
+            return  # its value is known, or asked for
+        self._use_own(statement, scope)
+        if id(scope) in self.order:
+            return
+        for name in bound_names(statement):  # other statements that bind what this one updates in part
+            self.require(name, scope)
+
+    def _use_own(self, statement: ast.stmt, scope: Scope) -> None:
+        """What the expressions of a statement use, at the place where it stands."""
+        before = self.now
+        order = self.order.get(id(scope))
+        self.now = before if order is None else (id(scope), order.reach(statement))
+        for expression in own_expressions(statement):
+            for part in self.taint.used_parts(expression, scope):
+                self.use(part, scope)
+        if isinstance(statement, ast.AugAssign):
+            self.require(root_name(statement.target), scope)
+        self.now = before
+
+    def _import(self, statement: ast.ImportFrom | ast.Import, scope: Scope) -> None:
+        for alias in statement.names:
+            bound = alias.asname or alias.name.partition(".")[0]
+            if isinstance(statement, ast.Import):
+                if self.requires(bound, scope):
+                    self.program.module(scope.unit, alias.name, 0)
+                continue
+            if alias.name != "*" and not self.requires(bound, scope):
+                continue
+            base = statement.module or ""
+            target = self.program.module(scope.unit, base, statement.level)
+            if target is None:
+                continue
+            if alias.name == "*":
+                continue
+            provider = self.functions.starred(target, alias.name)
+            if provider is not None:
+                self.require(alias.name, provider.scope)
+            else:
+                inner = f"{base}.{alias.name}" if base else alias.name
+                self.program.module(scope.unit, inner, statement.level)
+
+    def _gives(self, unit: Unit, seen: set[int]) -> bool:
+        """Whether anything of a module is needed, or of those that it imports with a star."""
+        if id(unit) in seen:
+            return False
+        seen.add(id(unit))
+        return bool(self.names.get(id(unit.scope))) or any(
+            self._gives(inner, seen) for inner in self.functions.stars(unit)
+        )
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
+        inner = scope.unit.scopes[id(node)]
+        if inner.owner is None and not self.requires(node.name, scope):
+            return False
+        if id(node) not in self.seen:
+            self.seen.add(id(node))
+            self.kept.add(id(node))
+            self.changed = True
+            if id(inner) not in self.on_path:
+                for decorator in node.decorator_list:
+                    self.use(decorator, scope)
+            for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
+                self.use(default, scope)
+        if id(inner) not in self.entered:
+            self.entered[id(inner)] = inner
+            self.changed = True
+        return True
+
+    def _class(self, node: ast.ClassDef, scope: Scope) -> bool:
+        if not self.requires(node.name, scope):
+            return False
+        if id(node) not in self.seen:
+            self.seen.add(id(node))
+            self.kept.add(id(node))
+            self.changed = True
+            for expression in (*node.bases, *node.decorator_list, *(one.value for one in node.keywords)):
+                self.use(expression, scope)
+            if any(not self._is_own(base, scope) for base in node.bases):
+                self.whole.add(id(node))
+        for statement in node.body:
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                special = statement.name.startswith("__") and statement.name.endswith("__")
+                if special or id(node) in self.whole or statement.name in self.attributes:
+                    self._function(statement, scope)
+            elif isinstance(statement, ast.ClassDef):
+                self.require(statement.name, scope)
+                self.statement(statement, scope)
+            elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
+                self._keep(statement, scope)
+        return True
+
+    def _is_own(self, base: ast.expr, scope: Scope) -> bool:
+        """Whether a base class is of the program and of no library, or `object`."""
+        name = root_name(base)
+        if name == "object":
+            return True
+        found = self.functions.definition(scope.unit, name, scope) if isinstance(base, ast.Name) else None
+        return (
+            found is not None
+            and isinstance(found[1], ast.ClassDef)
+            and id(found[1]) not in self.whole
+            and all(self._is_own(one, found[0].scope) for one in found[1].bases)
+        )
+
+    def _compound(self, statement: ast.stmt, scope: Scope) -> bool:
+        if id(statement) in self.kept and self.taint.replaced(statement, scope) is not None:
+            return True
+        if self.taint.replaced(statement, scope) is not None:
+            if any(self.requires(name, scope) for name in self.taint.assigned(statement)):
+                self.kept.add(id(statement))
+                self.changed = True
+                return True
+            return False
+        inside = False
+        for block in blocks(statement):
+            inside |= self.block(block, scope)
+        if not inside:
+            return False
+        if id(statement) not in self.seen:
+            self.seen.add(id(statement))
+            self.kept.add(id(statement))
+            self.changed = True
+            self._use_own(statement, scope)
+            for handler in getattr(statement, "handlers", []):
+                if handler.type is not None:
+                    self.use(handler.type, scope)
+        return True
+
+    # --- what makes a simple statement needed -----------------------------------------------------------
+
+    def wants(self, statement: ast.stmt, scope: Scope) -> bool:
+        """Whether a simple statement is needed."""
+        match statement:
+            case ast.Return() | ast.Global() | ast.Nonlocal():
+                return id(scope) not in self.on_path or not isinstance(statement, ast.Return)
+            case ast.Raise() | ast.Pass() | ast.Break() | ast.Continue() | ast.Assert() | ast.Delete():
+                return False
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+                    return True
+                return any(self._imports(statement, alias, scope) for alias in aliases)
+            case ast.Expr(value=ast.Await(value=value)) | ast.Expr(value=value):
+                return isinstance(value, ast.Yield | ast.YieldFrom) or (
+                    isinstance(value, ast.Call) and self._changes(value, scope, statement)
+                )
+            case ast.Assign(targets=targets):
+                return any(self._binds(target, scope, statement) for target in targets)
+            case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+                return self._binds(target, scope, statement)
+        return False
+
+    def _imports(self, statement: ast.Import | ast.ImportFrom, alias: ast.alias, scope: Scope) -> bool:
+        if alias.name == "*":
+            assert isinstance(statement, ast.ImportFrom)
+            target = self.program.module(scope.unit, statement.module or "", statement.level)
+            return target is None or self._gives(target, set())
+        return self.requires(alias.asname or alias.name.partition(".")[0], scope)
+
+    def _binds(self, target: ast.expr, scope: Scope, statement: ast.stmt) -> bool:
+        match target:
+            case ast.Name(id=name):
+                return self.requires_from(name, scope, statement)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                return any(self._binds(element, scope, statement) for element in elements)
+            case ast.Starred(value=value):
+                return self._binds(value, scope, statement)
+            case ast.Attribute(attr=name, value=value):
+                if canonical(scope.unit, value) == "os.environ":
+                    return False
+                root = root_name(value)
+                if root in ("self", "cls"):
+                    return name in self.attributes or (
+                        isinstance(value, ast.Attribute) and value.attr in self.attributes
+                    )
+                return self.requires_from(root, scope, statement) or (root == "" and name == "trainable")
+            case ast.Subscript(value=value):
+                if canonical(scope.unit, value) == "os.environ":
+                    return False
+                return self._holds(value, scope, statement)
+        return False
+
+    def _holds(self, value: ast.expr, scope: Scope, statement: ast.stmt) -> bool:
+        """Whether an object that is changed in place is needed."""
+        root = root_name(value)
+        if root in ("self", "cls"):
+            chain = value
+            while isinstance(chain, ast.Call | ast.Subscript):
+                chain = chain.func if isinstance(chain, ast.Call) else chain.value
+            while isinstance(chain, ast.Attribute) and isinstance(chain.value, ast.Attribute | ast.Call):
+                chain = chain.value if isinstance(chain.value, ast.Attribute) else chain.value.func
+            return isinstance(chain, ast.Attribute) and chain.attr in self.attributes
+        return self.requires_from(root, scope, statement)
+
+    def _changes(self, call: ast.Call, scope: Scope, statement: ast.stmt) -> bool:
+        """Whether a call that stands as a statement changes something that is needed."""
+        function = call.func
+        name = canonical(scope.unit, function)
+        if GLOBAL_CALLS.fullmatch(name):
+            return True
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
+            inner = function.value
+            if isinstance(inner.func, ast.Name) and inner.func.id == "super":
+                return True
+        callees = self.functions.callees(scope.unit, scope, call)
+        callees = [callee for callee in callees if id(callee) not in self.on_path]
+        for callee in callees:
+            effects = self.functions.effects(callee)
+            if effects.attributes & self.attributes and (
+                isinstance(function, ast.Name) or self._holds_or_self(function, scope)
+            ):
+                return True
+            if effects.names & self.names.get(id(callee.unit.scope), set()):
+                return True
+            handed = [*call.args, *(one.value for one in call.keywords)]
+            if effects.mutates and any(
+                isinstance(one, ast.Name | ast.Attribute) and self._holds(one, scope, statement)
+                for one in handed
+            ):
+                return True
+        if isinstance(function, ast.Attribute):
+            if function.attr in INERT_METHODS:
+                return False
+            if (
+                callees
+                and root_name(function.value) in ("self", "cls")
+                and isinstance(function.value, ast.Name)
+            ):
+                return False
+            if self._is_library(function, scope):
+                return False
+            return self._holds(function.value, scope, statement)
+        return False
+
+    def _holds_or_self(self, function: ast.expr, scope: Scope) -> bool:
+        root = root_name(function)
+        return root in ("self", "cls", "") or self.requires(root, scope)
+
+    def _is_library(self, function: ast.Attribute, scope: Scope) -> bool:
+        """Whether the receiver is a module: `tf.random.set_seed(1)` changes nothing that the name `tf` stands for."""
+        root = root_name(function.value)
+        where = scope.of(root)
+        return where is not None and root in where.unit.aliases

@@ -1,0 +1,57 @@
+"""Small replacements inside kept statements: weights that would be downloaded, values that come from data."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from oomlint.estimate.slicing.program import Scope, canonical
+from oomlint.estimate.slicing.taint import Taint, missing
+from oomlint.estimate.slicing.vocabulary import INERT_METHODS
+
+_TRAINING = INERT_METHODS & frozenset(
+    "fit fit_generator evaluate predict train_on_batch load_weights".split()
+)
+
+
+class Rewriter(ast.NodeTransformer):
+    """Rewrites a copy of an expression."""
+
+    def __init__(self, taint: Taint, scope: Scope) -> None:
+        self.taint = taint
+        self.scope = scope
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """The node, or what stands in its place."""
+        if isinstance(node, ast.expr) and self.taint.is_read(node, self.scope):
+            name = _name(node)
+            if name in self.taint.given:
+                return ast.copy_location(ast.Constant(self.taint.given[name]), node)
+            return ast.copy_location(missing(name, node), node)
+        rewritten: ast.AST = super().visit(node)
+        return rewritten
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Weights that would be downloaded, and calls that train or read weights."""
+        name = canonical(self.scope.unit, node.func)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING:
+            return ast.copy_location(ast.Constant(None), node)
+        self.generic_visit(node)
+        for keyword in node.keywords:
+            if keyword.arg == "weights" and _downloads(keyword.value, name):
+                keyword.value = ast.copy_location(ast.Constant(None), keyword.value)
+        return node
+
+
+def _downloads(value: ast.expr, name: str) -> bool:
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
+        return False
+    return value.value == "imagenet" or "applications" in name
+
+
+def _name(node: ast.expr) -> str:
+    """A word for a value that the user may give with `--arg`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    words = re.findall(r"[A-Za-z_]\w*", ast.unparse(node.func if isinstance(node, ast.Call) else node))
+    return words[-1] if words else "value"

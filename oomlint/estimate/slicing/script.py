@@ -1,0 +1,203 @@
+"""From a script to the part of it that makes the model: the entry of the slicing."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oomlint.documents.python_file import DocumentError, read_document
+from oomlint.dryrun import dry_run
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.slicing.emission import Emission
+from oomlint.estimate.slicing.functions import Functions, statements
+from oomlint.estimate.slicing.known import Known
+from oomlint.estimate.slicing.needs import Needs
+from oomlint.estimate.slicing.order import Order
+from oomlint.estimate.slicing.program import Program, blocks
+from oomlint.estimate.slicing.taint import Taint
+from oomlint.estimate.slicing.trainings import Step, Training, trainings_of
+from oomlint.project.configuration import project_root
+from oomlint.syntax.gates import SyntaxFault
+from oomlint.syntax.parse import parse
+from oomlint.syntax.recursion import with_room
+
+if TYPE_CHECKING:
+    from oomlint.documents.python_file import Document
+    from oomlint.dryrun import Trace
+    from oomlint.syntax.source import Source
+
+
+@dataclass(slots=True)
+class Slice:
+    """The part of a script that is run. `names` goes to the child with it: modules, generation, where things were."""
+
+    text: str
+    names: dict[str, str] = field(default_factory=dict)
+    replicas: int = 0
+    training: Training | None = None
+
+
+class _Modules:
+    """A ModuleResolver that reads each module once."""
+
+    def __init__(self, program: Program) -> None:
+        self._finder = program.finder
+        self._sources: dict[Path, Source | None] = {}
+
+    def resolve(self, importer: Document, module: str, level: int) -> Source | None:
+        """The parsed module, or None."""
+        place = importer.path or Path(importer.filename)
+        path = self._finder.find(place.absolute().parent, module, level)
+        if path is None:
+            return None
+        if path not in self._sources:
+            try:
+                self._sources[path] = parse(read_document(path))
+            except (DocumentError, SyntaxFault, OSError):
+                self._sources[path] = None
+        return self._sources[path]
+
+
+def slice_script(
+    path: Path, *, function: str = "", model: str | None = None, values: dict[str, Any] | None = None
+) -> Slice:
+    """The slice of a script for its training call, or for a function of it. Raises EstimateError."""
+    path = path.resolve()
+    root = project_root(path.parent)
+    try:
+        document = read_document(path)
+        program = Program(path, root)
+        trace = with_room(lambda: dry_run(parse(document), _Modules(program)))
+        return with_room(lambda: _sliced(program, trace, function, model, values or {}))
+    except SyntaxFault as fault:
+        raise EstimateError(
+            f"Python cannot parse it: {fault.message}", "slice", str(path), fault.line
+        ) from None
+    except SyntaxError as error:
+        raise EstimateError(
+            f"Python cannot parse it: {error.msg}", "slice", str(path), error.lineno
+        ) from None
+    except (DocumentError, OSError, ValueError) as error:
+        raise EstimateError(f"cannot be read: {error}", "slice", str(path)) from None
+
+
+def _sliced(
+    program: Program, trace: Trace, function: str, model: str | None, values: dict[str, Any]
+) -> Slice:
+    for one in list(ast.walk(program.main.tree)):  # so that the units are there before anything asks for them
+        if isinstance(one, ast.ImportFrom):
+            program.module(program.main, one.module or "", one.level)
+        elif isinstance(one, ast.Import):
+            for alias in one.names:
+                program.module(program.main, alias.name, 0)
+    known = Known(trace, program)
+    functions = Functions(program)
+    taint = Taint(functions, known, values)
+    needs = Needs(program, functions, taint)
+    names = _facts(trace)
+    taint.survey([program.main])
+    if function:
+        _require_function(program, needs, function)
+        emission = Emission(needs, None, [])
+        text = emission.text(program.main)
+        return Slice(
+            text, names | {"function": function, "path": str(program.main.path)} | emission.modules()
+        )
+    training = choose(trainings_of(trace, program, known), model, program.main.path)
+    for step in training.way:
+        allowed = needs.on_path[id(step.scope)] = before(step)
+        needs.order[id(step.scope)] = Order(step.scope.node.body, allowed)
+    emission = Emission(needs, training, list(values))
+    emission.seed()
+    needs.settle()
+    emission.settle()
+    text = emission.text(program.main)
+    names |= {"path": str(program.main.path), "line": str(training.line)} | emission.modules()
+    return Slice(text, names, training.replicas or 0, training)
+
+
+def _require_function(program: Program, needs: Needs, function: str) -> None:
+    root = function.partition(".")[0]
+    scope = program.main.scope
+    if root not in scope.bound:
+        import difflib
+
+        near = difflib.get_close_matches(root, scope.bound, n=1)
+        raise EstimateError(
+            f"{program.main.path.name} has no {root!r}",
+            "target",
+            hint=f"Did you mean {near[0]!r}?" if near else "",
+        )
+    needs.require(root, scope)
+    needs.attributes.update(function.split(".")[1:])
+    needs.settle()
+
+
+def choose(trainings: list[Training], model: str | None, path: Path) -> Training:
+    """The training call that is meant: by its model's name or line, else the one with the largest model."""
+    if not trainings:
+        raise EstimateError(
+            "no training call was found: nothing is fitted, no gradient is taken, no Keras model is made",
+            "slice",
+            str(path),
+            hint=f"Name the function that builds the model: {path.name}:build_model",
+        )
+    if model is not None:
+        if model.isdigit():
+            found = [one for one in trainings if one.line == int(model)]
+        else:
+            found = [one for one in trainings if model in (one.name, one.name.rpartition(".")[2])]
+        if not found:
+            known = ", ".join(dict.fromkeys(f"{one.name} (line {one.line})" for one in trainings))
+            raise EstimateError(
+                f"no model {model!r} is trained", "slice", str(path), hint=f"There is {known}."
+            )
+        trainings = found
+    whole = [one for one in trainings if one.way[0].statement is not None or len(one.way) == 1] or trainings
+    return max(whole, key=lambda one: (one.parameters or 0, one.compiled, one.line))
+
+
+def before(step: Step) -> set[int]:
+    """The statements that may have run when a step's statement begins, as ids."""
+    node = step.scope.node
+    if step.statement is None:
+        return {id(one) for one in statements(node.body)}
+    allowed: set[int] = set()
+    _collect(node.body, step.statement, allowed)
+    return allowed
+
+
+def _collect(body: list[ast.stmt], stop: ast.stmt, allowed: set[int]) -> bool:
+    """Gather what precedes a statement; true once it was met."""
+    for statement in body:
+        if statement is stop:
+            return True
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            allowed.add(id(statement))
+            continue
+        inside = [block for block in blocks(statement) if _holds(block, stop)]
+        if inside:
+            _collect(inside[0], stop, allowed)
+            return True
+        allowed.add(id(statement))
+        for block in blocks(statement):
+            allowed.update(id(one) for one in statements(block))
+    return False
+
+
+def _holds(block: list[ast.stmt], stop: ast.stmt) -> bool:
+    return any(one is stop for one in statements(block))
+
+
+def _facts(trace: Trace) -> dict[str, str]:
+    """Keras' generation and backend, as the script chooses them."""
+    from oomlint.dryrun.queries.backend import keras_backend
+    from oomlint.dryrun.queries.keras_version import for_keras_2
+    from oomlint.project.settings import Settings
+
+    names = {"backend": keras_backend(trace, Settings()) or "tensorflow"}
+    if for_keras_2(trace):
+        names["keras"] = "2"
+    return names

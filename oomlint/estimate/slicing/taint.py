@@ -1,0 +1,234 @@
+"""What depends on data: its value is the dry run's where that is known, else the user is asked for it.
+
+A statement that reads data, or computes with what was read, is not kept: the names that it binds get what the dry
+run knows of them (a constant, a shape), or stand for "not known" until something of the model needs them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from oomlint.estimate.slicing.functions import Functions, statements
+from oomlint.estimate.slicing.known import Known
+from oomlint.estimate.slicing.program import (
+    Scope,
+    Unit,
+    blocks,
+    bound_names,
+    canonical,
+    dotted,
+    own_expressions,
+    root_name,
+)
+from oomlint.estimate.slicing.vocabulary import BUILDING, DATA_ATTRIBUTES, DATA_CALLS
+
+MISSING = "oomlint_missing"
+GIVEN = "oomlint_given"
+
+
+@dataclass(slots=True)
+class Taint:
+    """Decides for each statement whether it depends on data."""
+
+    functions: Functions
+    known: Known
+    given: dict[str, Any]  # --arg NAME=VALUE
+    tainted: set[tuple[int, str]] = field(default_factory=set)  # scope and dotted name
+    decided: dict[int, list[ast.stmt] | None] = field(default_factory=dict)
+    unknown: list[tuple[str, int]] = field(default_factory=list)
+
+    def replaced(self, statement: ast.stmt, scope: Scope) -> list[ast.stmt] | None:
+        """What stands in place of a statement that depends on data; None for one that does not."""
+        if id(statement) not in self.decided:
+            self.decided[id(statement)] = None  # asked again below
+            self.decided[id(statement)] = self._replaced(statement, scope)
+        return self.decided[id(statement)]
+
+    def survey(self, units: list[Unit]) -> None:
+        """Find what depends on data before anything is decided: twice, for what goes round a loop or a function."""
+        for _ in range(2):
+            for unit in units:
+                for scope in unit.scopes.values():
+                    for statement in statements(scope.node.body):
+                        self.replaced(statement, scope)
+            self.decided.clear()
+
+    def assigned(self, statement: ast.stmt) -> list[str]:
+        """The names that a statement and its blocks bind."""
+        names = set(bound_names(statement))
+        for block in blocks(statement):
+            for one in block:
+                names.update(self.assigned(one))
+        return sorted(names)
+
+    def _replaced(self, statement: ast.stmt, scope: Scope) -> list[ast.stmt] | None:
+        match statement:
+            case ast.Assign(targets=targets, value=value):
+                names = [name for target in targets for name in _targets(target)]
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                names = _targets(target)
+            case ast.AugAssign(target=target, value=value):
+                names = _targets(target)
+            case ast.For() | ast.With() | ast.While():
+                return self._block(statement, scope)
+            case _:
+                return None
+        if not names:
+            return None
+        plain = names[0].rpartition(".")[2]
+        if len(names) == 1 and plain in self.given and not self._makes_parts(value, scope):
+            return [_bind(statement, names[0], ast.Constant(self.given[plain]))]
+        if not self.depends(value, scope) or self._constructs(value, scope):
+            return None
+        if self.known.is_part(scope.unit, statement, names):
+            return None
+        bound = []
+        literals = [self.known.literal(scope.unit, statement, name) for name in names]
+        if all(literal is None for literal in literals) and self._is_own_work(value, scope):
+            return None
+        for name, literal in zip(names, literals, strict=True):
+            self._taint(name, scope)
+            bound.append(_bind(statement, name, literal or missing(name, statement)))
+        return bound
+
+    def _taint(self, name: str, scope: Scope) -> None:
+        where = scope.of(name.partition(".")[0]) or scope
+        self.tainted.add((0 if name.startswith("self.") else id(where), name))
+
+    def _block(self, statement: ast.stmt, scope: Scope) -> list[ast.stmt] | None:
+        """A loop over data, or a file that is open: everything that it binds."""
+        headers = [one for one in own_expressions(statement) if isinstance(one, ast.expr | ast.withitem)]
+        if not any(self.depends(one, scope) for one in headers):
+            return None
+        if any(self._makes_parts(one, scope) for one in ast.walk(statement) if isinstance(one, ast.expr)):
+            return None
+        names = self.assigned(statement)
+        bound: list[ast.stmt] = []
+        for name in names:
+            self._taint(name, scope)
+            literal = None
+            for one in ast.walk(statement):
+                if isinstance(one, ast.stmt):
+                    literal = self.known.literal(scope.unit, one, name) or literal
+            bound.append(_bind(statement, name, literal or missing(name, statement)))
+        return bound
+
+    def _makes_parts(self, node: ast.AST, scope: Scope) -> bool:
+        """Whether an expression makes a part of a model: it stays, whatever it is handed."""
+        for one in ast.walk(node):
+            if isinstance(one, ast.Call):
+                name = canonical(scope.unit, one.func)
+                if BUILDING.fullmatch(name) and not DATA_CALLS.fullmatch(name):
+                    return True
+                if any(
+                    self.functions.effects(callee).builds
+                    for callee in self.functions.callees(scope.unit, scope, one)
+                ):
+                    return True
+        return False
+
+    def _constructs(self, value: ast.AST, scope: Scope) -> bool:
+        """Whether it makes an object of a class of the program."""
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name | ast.Attribute):
+            return False
+        if isinstance(value.func, ast.Name):
+            found = self.functions.definition(scope.unit, value.func.id, scope)
+        else:
+            found = self.functions.of_module(scope.unit, value.func)
+        return found is not None and isinstance(found[1], ast.ClassDef)
+
+    def _is_own_work(self, value: ast.AST, scope: Scope) -> bool:
+        """Whether a function of the program that reads nothing computes it."""
+        calls = [one for one in ast.walk(value) if isinstance(one, ast.Call)]
+        callees = [callee for call in calls for callee in self.functions.callees(scope.unit, scope, call)]
+        return bool(callees) and not any(self.functions.effects(callee).reads for callee in callees)
+
+    def depends(self, node: ast.AST, scope: Scope) -> bool:
+        """Whether an expression depends on data and makes no part of a model."""
+        return not self._makes_parts(node, scope) and any(True for _ in self._sources(node, scope))
+
+    def _sources(self, node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+        for one in ast.walk(node):
+            match one:
+                case ast.Call(func=function):
+                    name = canonical(scope.unit, function)
+                    callees = self.functions.callees(scope.unit, scope, one)
+                    if callees:
+                        effects = [self.functions.effects(callee) for callee in callees]
+                        if any(effect.reads and not effect.builds for effect in effects):
+                            yield one
+                    elif DATA_CALLS.fullmatch(name):
+                        yield one
+                case ast.Attribute(attr=attribute) if (
+                    attribute in DATA_ATTRIBUTES and root_name(one) != "self"
+                ):
+                    yield one
+                case ast.Attribute(ctx=ast.Load()) if (0, dotted(one)) in self.tainted:
+                    yield one
+                case ast.Name(id=name, ctx=ast.Load()):
+                    where = scope.of(name)
+                    if where is not None and (id(where), name) in self.tainted:
+                        yield one
+
+    def used_parts(self, expression: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+        """The parts of a kept expression whose names are needed: not those of a read that is left out."""
+        stack = [expression]
+        while stack:
+            node = stack.pop()
+            if self.is_read(node, scope):
+                continue
+            if isinstance(node, ast.Name | ast.Lambda) or not any(
+                self.is_read(child, scope) for child in ast.walk(node)
+            ):
+                yield node
+                continue
+            stack.extend(ast.iter_child_nodes(node))
+            if isinstance(node, ast.Attribute):
+                yield ast.Attribute(ast.Constant(None), node.attr, node.ctx)
+
+    def is_read(self, node: ast.AST, scope: Scope) -> bool:
+        """Whether an expression within a kept statement reads data by itself."""
+        match node:
+            case ast.Call(func=function):
+                name = canonical(scope.unit, function)
+                if BUILDING.fullmatch(name) and not DATA_CALLS.fullmatch(name):
+                    return False
+                callees = self.functions.callees(scope.unit, scope, node)
+                if callees:
+                    effects = [self.functions.effects(callee) for callee in callees]
+                    return all(effect.reads and not effect.builds for effect in effects)
+                return bool(DATA_CALLS.fullmatch(name)) and not self._makes_parts(node, scope)
+            case ast.Attribute(attr=attribute, ctx=ast.Load()):
+                return attribute in DATA_ATTRIBUTES and root_name(node) != "self"
+        return False
+
+
+def _targets(target: ast.expr) -> list[str]:
+    match target:
+        case ast.Name(id=name):
+            return [name]
+        case ast.Attribute():
+            name = dotted(target)
+            return [name] if name else []
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return [name for element in elements for name in _targets(element)]
+        case ast.Starred(value=value):
+            return _targets(value)
+    return []
+
+
+def _bind(statement: ast.stmt, name: str, value: ast.expr) -> ast.stmt:
+    target = ast.parse(name, mode="eval").body
+    target.ctx = ast.Store()  # type: ignore[attr-defined]
+    bound = ast.Assign([target], value)
+    ast.copy_location(bound, statement)
+    return ast.fix_missing_locations(bound)
+
+
+def missing(name: str, node: ast.AST) -> ast.Call:
+    """`oomlint_missing("name", line)`: not known, and nothing happens until something needs it."""
+    line = getattr(node, "lineno", 0)
+    return ast.Call(ast.Name(MISSING, ast.Load()), [ast.Constant(name), ast.Constant(line)], [])

@@ -1,0 +1,379 @@
+"""The training calls of a script: which model, where, and through which calls of the program it is reached."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oomlint.dryrun.catalog.keras.training import inputs_in
+from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
+from oomlint.dryrun.queries.trained_models import FIT, trained_models
+from oomlint.dryrun.trace import Body
+from oomlint.estimate.slicing.functions import statements
+from oomlint.estimate.slicing.known import element
+from oomlint.estimate.slicing.program import Program, Scope, Unit, dotted, own_expressions
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.trace import Call, Context, Trace
+    from oomlint.dryrun.values.training import Model
+    from oomlint.estimate.slicing.known import Known
+    from oomlint.syntax.place import Place
+
+_METHODS = ("fit", "fit_generator", "train_on_batch", "fit_on_batch", "fit_loop")
+
+
+@dataclass(slots=True)
+class Step:
+    """One function on the way to the training call: the statement in it that leads on, and the call there."""
+
+    scope: Scope
+    statement: ast.stmt | None  # None: nobody calls what comes next
+    call: ast.Call | None = None
+
+
+@dataclass(slots=True)
+class Training:
+    """One training call. `way` leads from the module to the function that holds it."""
+
+    receiver: ast.expr
+    unit: Unit
+    line: int
+    way: list[Step]
+    parameters: int | None = None
+    batch: Any = None  # a number, or the expression that the call is given
+    element: Any = None
+    optimizer: ast.expr | None = None
+    by_hand: str = ""
+    replicas: int | None = None
+    compiled: bool = True  # false: nothing is seen of it but the making
+
+    @property
+    def name(self) -> str:
+        """What the script calls the model there."""
+        return ast.unparse(self.receiver)
+
+
+def trainings_of(trace: Trace, program: Program, known: Known) -> list[Training]:
+    """All training calls, those that the dry run saw first; else what looks like one."""
+    found = [*_compiled(trace, program, known), *_taped(trace, program, known)]
+    seen = {(id(one.unit), one.line) for one in found}
+    written = [one for one in _written(program) if (id(one.unit), one.line) not in seen]
+    if not found and not written:
+        written = list(_gradients(program))
+    return [*found, *written] if found or written else list(_made(program))
+
+
+def _batches(trace: Trace) -> dict[int, tuple[Any, int | None]]:
+    batches: dict[int, tuple[Any, int | None]] = {}
+    for trained in trained_models(trace):
+        count = None if trained.batch is None else trained.batch.value
+        batches[id(trained.model)] = (count, None)
+    return batches
+
+
+def _compiled(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
+    batches = _batches(trace)
+    for call in trace.calls(*FIT):
+        training = _of_call(call, program, known)
+        if training is None:
+            continue
+        model = model_of(call.receiver)
+        if model is not None:
+            _tell(training, model)
+            training.batch = batches.get(id(model), (None, None))[0]
+        data = next((call.value(name) for name in ("x", "generator", "data") if call.argument(name)), None)
+        training.element = element(None if data is None else inputs_in(data))
+        if training.batch is None:
+            training.batch = _argument(training, "batch_size")
+        yield training
+
+
+def _tell(training: Training, model: Model) -> None:
+    count = None if model.parameters is None else model.parameters.value
+    training.parameters = count if isinstance(count, int) else None
+
+
+def _argument(training: Training, name: str) -> ast.expr | None:
+    statement = training.way[-1].statement
+    for node in ast.walk(statement) if statement is not None else ():
+        if isinstance(node, ast.Call) and node.lineno <= training.line <= (node.end_lineno or 0):
+            for keyword in node.keywords:
+                if keyword.arg == name:
+                    return keyword.value
+    return None
+
+
+def _of_call(call: Call, program: Program, known: Known) -> Training | None:
+    row, column = known.where(call.place)
+    unit = _unit(program, call.place)
+    if unit is None:
+        return None
+    way = _way(call.context, call.place, program, known)
+    if way is None:
+        return None
+    node = _call_at(way[-1].statement, row, column)
+    if node is None or not isinstance(node.func, ast.Attribute):
+        return None
+    way[-1].call = node
+    receiver = node.func.value
+    if isinstance(receiver, ast.Call) and dotted(receiver.func) == "super":
+        return None
+    return Training(receiver, unit, row, way)
+
+
+def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
+    batches = _batches(trace)
+    for training in tape_trainings(trace):
+        call = training.gradient
+        unit = _unit(program, call.place)
+        way = _way(call.context, call.place, program, known) if unit is not None else None
+        if unit is None or way is None:
+            continue
+        scope = way[-1].scope
+        if scope.owner is not None and getattr(scope.node, "name", "") in ("train_step", "compute_gradients"):
+            if trace.calls(*FIT):
+                continue  # `fit` runs it
+        row, column = known.where(call.place)
+        node = _call_at(way[-1].statement, row, column)
+        receiver = _model_in(node, scope) if node is not None else None
+        if receiver is None:
+            continue
+        made = Training(receiver, unit, row, way)
+        _tell(made, training.model)
+        made.batch = batches.get(id(training.model), (None, None))[0]
+        made.element = _called_on(trace, training.model, call)
+        made.by_hand = "graph" if call.context.role("tf.function") else "eager"
+        if training.applied is not None and training.applied.path:
+            made.optimizer = ast.parse(training.applied.path, mode="eval").body
+        yield made
+
+
+def _called_on(trace: Trace, model: Model, gradient: Call) -> Any:
+    """What the model was last called on before its gradient was taken."""
+    for call in reversed(trace.calls("keras.Model.__call__")):
+        if call.index < gradient.index and model_of(call.receiver) is model:
+            value = call.value("inputs") or (call.arguments[0].value if call.arguments else None)
+            found = element(value)
+            if found is not None:
+                return found
+    return None
+
+
+_VARIABLES = ("trainable_variables", "trainable_weights", "weights", "variables")
+
+
+def _model_in(call: ast.AST, scope: Scope) -> ast.expr | None:
+    """The model of `tape.gradient(loss, model.trainable_variables)`, also where a name holds the variables."""
+    for node in ast.walk(call):
+        if isinstance(node, ast.Attribute) and node.attr in _VARIABLES:
+            return node.value
+    names = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
+    for statement in statements(scope.node.body):
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id in names for target in statement.targets
+        ):
+            if isinstance(statement.value, ast.Attribute) and statement.value.attr in _VARIABLES:
+                return statement.value.value
+    return None
+
+
+def _gradients(program: Program) -> Iterator[Training]:
+    """Gradients of a model's variables, where the dry run does not know the tape or the model."""
+    for unit in program.units:
+        for scope in unit.scopes.values():
+            name = "" if isinstance(scope.node, ast.Module) else scope.node.name
+            if scope.owner is not None and name in ("train_step", "get_gradients", "compute_gradients"):
+                continue
+            for statement in statements(scope.node.body):
+                for expression in own_expressions(statement):
+                    for node in ast.walk(expression):
+                        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                            continue
+                        if node.func.attr not in ("gradient", "minimize", "apply_gradients"):
+                            continue
+                        receiver = _model_in(node, scope)
+                        way = way_by_name(program, scope, statement) if receiver is not None else None
+                        if receiver is None or way is None:
+                            continue
+                        by_hand = "graph" if _is_graph(way) else "eager"
+                        yield Training(receiver, unit, node.lineno, way, by_hand=by_hand)
+
+
+def _is_graph(way: list[Step]) -> bool:
+    """Whether a function on the way is a `tf.function`."""
+    return any(
+        "function" in ast.unparse(decorator)
+        for step in way
+        if not isinstance(step.scope.node, ast.Module)
+        for decorator in step.scope.node.decorator_list
+    )
+
+
+def _unit(program: Program, place: Place) -> Unit | None:
+    document = place.source.document
+    return program.unit_of(str(document.path or document.filename))
+
+
+def _way(context: Context, place: Place, program: Program, known: Known) -> list[Step] | None:
+    """From the module to the place, through the calls that the dry run took."""
+    bodies = list(context.all(Body))[::-1]
+    way: list[Step] = []
+    scope = program.main.scope
+    for body in bodies:
+        inner = _scope_of(body, program, known)
+        if inner is None:
+            return None
+        if not body.called or body.site is None:
+            if inner.unit is not program.main:
+                return None
+            way = [Step(program.main.scope, None)]
+        else:
+            row, _ = known.where(body.statement or body.site)
+            statement = _statement_in(scope, row)
+            if statement is None:
+                return None
+            call_row, call_column = known.where(body.site)
+            call = _call_at(statement, call_row, call_column)
+            way.append(Step(scope, statement, call))
+        scope = inner
+    row, _ = known.where(place)
+    statement = _statement_in(scope, row)
+    return None if statement is None else [*way, Step(scope, statement)]
+
+
+def _scope_of(body: Body, program: Program, known: Known) -> Scope | None:
+    unit = _unit(program, body.place)
+    if unit is None:
+        return None
+    row, _ = known.where(body.place)
+    for scope in unit.scopes.values():
+        node = scope.node
+        if not isinstance(node, ast.Module):
+            rows = {node.lineno, *(one.lineno for one in node.decorator_list)}
+            if row in rows:
+                return scope
+    return None
+
+
+def _statement_in(scope: Scope, row: int) -> ast.stmt | None:
+    """The innermost statement of a scope that spans a row."""
+    found = None
+    for one in statements(scope.node.body):
+        if one.lineno <= row <= (one.end_lineno or 0) and not isinstance(one, ast.FunctionDef | ast.ClassDef):
+            found = one
+    return found
+
+
+def _call_at(statement: ast.stmt | None, row: int, column: int) -> ast.Call | None:
+    if statement is None:
+        return None
+    calls = [
+        node
+        for expression in own_expressions(statement)
+        for node in ast.walk(expression)
+        if isinstance(node, ast.Call) and node.lineno == row
+    ]
+    exact = [node for node in calls if node.col_offset == column - 1]
+    # `a.b().fit()` begins where `a.b()` does; the outermost is the one that the dry run names last.
+    named = [node for node in exact if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS]
+    return next(iter(named or exact or calls), None)
+
+
+def _written(program: Program) -> Iterator[Training]:
+    """Calls that are written like a training call, where the dry run does not know the receiver."""
+    for unit in program.units:
+        for scope in unit.scopes.values():
+            for statement in statements(scope.node.body):
+                for expression in own_expressions(statement):
+                    for node in ast.walk(expression):
+                        if _is_fit(node):
+                            assert isinstance(node, ast.Call)
+                            assert isinstance(node.func, ast.Attribute)
+                            way = way_by_name(program, scope, statement)
+                            if way is None:
+                                continue
+                            way[-1].call = node
+                            training = Training(node.func.value, unit, node.lineno, way)
+                            training.batch = _argument(training, "batch_size")
+                            yield training
+
+
+def _is_fit(node: ast.AST) -> bool:
+    if not (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
+    ):
+        return False
+    words = {keyword.arg for keyword in node.keywords}
+    telling = {
+        "epochs",
+        "nb_epoch",
+        "batch_size",
+        "validation_data",
+        "steps_per_epoch",
+        "callbacks",
+        "validation_split",
+    }
+    return bool(words & telling) or node.func.attr != "fit" or "model" in ast.unparse(node.func.value).lower()
+
+
+def way_by_name(program: Program, scope: Scope, statement: ast.stmt) -> list[Step] | None:
+    """A way to a statement by the names of functions: the first caller of each, else nobody."""
+    way = [Step(scope, statement)]
+    seen = {id(scope)}
+    while not isinstance(scope.node, ast.Module):
+        name = scope.node.name
+        if scope.owner is not None and name == "__init__":
+            name = scope.owner.name
+        found = _caller(program, name, seen)
+        if found is None:
+            return [Step(scope.unit.scope, None), *way] if scope.unit is program.main else None
+        scope, where, call = found
+        seen.add(id(scope))
+        way.insert(0, Step(scope, where, call))
+    return way if scope.unit is program.main else None
+
+
+def _caller(program: Program, name: str, seen: set[int]) -> tuple[Scope, ast.stmt, ast.Call] | None:
+    for unit in program.units:
+        for scope in unit.scopes.values():
+            if id(scope) in seen:
+                continue
+            for statement in statements(scope.node.body):
+                for expression in own_expressions(statement):
+                    for node in ast.walk(expression):
+                        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == name:
+                            return scope, statement, node
+    return None
+
+
+_MODELS = ("Sequential", "Model", "load_model", "model_from_json")
+
+
+def _made(program: Program) -> Iterator[Training]:
+    """Models that are compiled, or just made, in a script that does not train them itself."""
+    unit = program.main
+    for find in (_compiled_there, _made_there):
+        for scope in unit.scopes.values():
+            for statement in statements(scope.node.body):
+                receiver = find(statement)
+                way = way_by_name(program, scope, statement) if receiver is not None else None
+                if receiver is not None and way is not None:
+                    way[-1].statement = None  # the end of the function: what is added to it comes after
+                    yield Training(receiver, unit, statement.lineno, way, compiled=find is _compiled_there)
+
+
+def _compiled_there(statement: ast.stmt) -> ast.expr | None:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="compile", value=value))):
+            return None if dotted(value) in ("re", "regex") or isinstance(value, ast.Call) else value
+    return None
+
+
+def _made_there(statement: ast.stmt) -> ast.expr | None:
+    match statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=ast.Call(func=function)):
+            if dotted(function).rpartition(".")[2] in _MODELS:
+                return ast.parse(ast.unparse(target), mode="eval").body
+    return None

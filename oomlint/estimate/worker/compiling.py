@@ -1,0 +1,170 @@
+"""Compiles a model that nobody compiled, and builds what a training step needs: weights, slots, metrics."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.request import Request
+from oomlint.estimate.worker.making import Made, _failed, near
+from oomlint.estimate.worker.subject import Spec
+
+
+def built_outputs(model: Any, x: Any) -> Any:
+    """The outputs for a batch, as symbolic tensors; a model without input layers is built by this."""
+    import keras
+
+    def symbolic(spec: Spec) -> Any:
+        if hasattr(keras, "KerasTensor") and hasattr(keras, "config"):
+            return keras.KerasTensor(spec.shape, spec.dtype)
+        return keras.Input(batch_size=spec.shape[0], shape=spec.shape[1:], dtype=spec.dtype)
+
+    try:
+        return model(keras.tree.map_structure(symbolic, x))
+    except Exception as error:
+        raise _failed(error, f"calling the model on {_words(x)}") from error
+
+
+def _words(x: Any) -> str:
+    import keras
+
+    return ", ".join(f"{spec.dtype}{list(spec.shape)}" for spec in keras.tree.flatten(x))
+
+
+def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[str]) -> None:
+    """Compile with what the request overrides, and with defaults where nobody said anything."""
+    model = made.model
+    compiled = getattr(model, "optimizer", None) is not None
+    made.loss = made.loss if made.loss is not None else _compiled_loss(model)
+    changes: dict[str, Any] = {}
+    if request.optimizer or not compiled:
+        changes["optimizer"] = _optimizer(made, request, assumptions)
+    if request.loss:
+        changes["loss"] = made.loss = request.loss
+    elif made.loss is None and not _own_losses(model):
+        changes["loss"] = made.loss = default_loss(model, outputs)
+        assumptions.append(f"loss {_loss_words(made.loss)}, chosen by the output: give another with --loss")
+    if request.jit != "auto":
+        changes["jit_compile"] = request.jit == "on"
+    elif request.names.get("keras") == "2" and _asked_jit(model) is not True:
+        changes["jit_compile"] = False
+        assumptions.append(
+            "the script is for Keras 2, which does not use XLA: built with Keras 3, step without XLA"
+        )
+    elif made.by_hand:
+        changes |= {"jit_compile": False, "run_eagerly": made.by_hand == "eager"}
+    if not changes:
+        return
+    kept: dict[str, Any] = {"optimizer": getattr(model, "optimizer", None), "loss": made.loss}
+    if compiled and hasattr(model, "run_eagerly"):
+        kept["jit_compile"] = _asked_jit(model)
+        kept["run_eagerly"] = bool(getattr(model, "run_eagerly", False))
+    arguments = {name: value for name, value in (kept | changes).items() if value is not None}
+    try:
+        model.compile(**arguments)
+    except Exception as error:
+        raise _failed(error, "compiling the model") from error
+
+
+def _asked_jit(model: Any) -> Any:
+    """What the script said of `jit_compile`; Keras overwrites it with what it means on this machine."""
+    config = getattr(model, "_compile_config", None)
+    return getattr(config, "config", {}).get("jit_compile", "auto") if config is not None else None
+
+
+def _compiled_loss(model: Any) -> Any:
+    loss = getattr(model, "loss", None)
+    if loss is None:
+        loss = getattr(getattr(model, "_compile_loss", None), "_user_loss", None)
+    return loss
+
+
+def _own_losses(model: Any) -> bool:
+    """Whether it computes its loss itself: `add_loss`, or a `train_step` or `compute_loss` of its own."""
+    import keras
+
+    cls = type(model)
+    own = any(
+        getattr(cls, name, None) is not getattr(keras.Model, name, None)
+        for name in ("train_step", "compute_loss")
+        if hasattr(keras.Model, name)
+    )
+    return own or bool(getattr(model, "losses", None))
+
+
+def _optimizer(made: Made, request: Request, assumptions: list[str]) -> Any:
+    import keras
+
+    if request.optimizer:
+        return optimizer_named(request.optimizer)
+    if made.optimizer is not None:
+        return made.optimizer
+    assumptions.append("optimizer Adam, as nothing compiles the model: give another with --optimizer")
+    return keras.optimizers.Adam()
+
+
+def optimizer_named(text: str) -> Any:
+    """An optimizer by name, with arguments if any: `adam`, `momentum`, `SGD(momentum=0.9)`, `sgd:nesterov=True`."""
+    import ast
+
+    import keras
+
+    found = re.fullmatch(r"\s*([A-Za-z]\w*)\s*(?:\((.*)\)|:(.*))?\s*", text)
+    if found is None:
+        raise EstimateError(f"--optimizer {text!r} is no optimizer's name", "target")
+    name, inside = found[1], found[2] or found[3] or ""
+    arguments: dict[str, Any] = {}
+    try:
+        parsed = ast.parse(f"f({inside})", mode="eval").body
+        assert isinstance(parsed, ast.Call)
+        arguments = {one.arg: ast.literal_eval(one.value) for one in parsed.keywords if one.arg}
+    except (SyntaxError, ValueError):
+        raise EstimateError(f"--optimizer {text!r}: write NAME or NAME(argument=value)", "target") from None
+    if name.lower() == "momentum":
+        name, arguments = "sgd", {"momentum": 0.9} | arguments
+    if name.lower() == "sgd":
+        arguments.setdefault("learning_rate", 0.01)
+    known = {
+        one.lower(): one for one in dir(keras.optimizers) if isinstance(getattr(keras.optimizers, one), type)
+    }
+    if name.lower() not in known:
+        raise EstimateError(f"Keras has no optimizer {name!r}", "target", hint=near(name.lower(), known))
+    try:
+        return getattr(keras.optimizers, known[name.lower()])(**arguments)
+    except (TypeError, ValueError) as error:
+        raise EstimateError(f"--optimizer {text!r}: {error}", "target") from None
+
+
+def default_loss(model: Any, outputs: Any) -> Any:
+    """The usual loss for an output, by its last activation and width; one for all outputs."""
+    import keras
+
+    leaves = keras.tree.flatten(outputs)
+    losses = [_loss_of(leaf, model) for leaf in leaves]
+    return losses[0] if len(set(losses)) == 1 else losses
+
+
+def _loss_of(leaf: Any, model: Any) -> str:
+    layer = getattr(getattr(leaf, "_keras_history", None), "operation", None)
+    layer = layer or next(iter(reversed(getattr(model, "layers", []) or [])), None)
+    while inner := getattr(layer, "layers", None):  # the last layer of the last model
+        layer = inner[-1]
+    activation = getattr(getattr(layer, "activation", None), "__name__", "")
+    if activation == "softmax" and leaf.shape[-1] != 1:
+        return "sparse_categorical_crossentropy"
+    if activation == "sigmoid":
+        return "binary_crossentropy"
+    return "mean_squared_error"
+
+
+def _loss_words(loss: Any) -> str:
+    return ", ".join(loss) if isinstance(loss, list) else str(loss)
+
+
+def build_slots(model: Any, x: Any, y: Any) -> None:
+    """Build the optimizer's slots, and the loss and metrics where Keras builds them apart from a step."""
+    optimizer = model.optimizer
+    if optimizer is not None and not getattr(optimizer, "built", False):
+        optimizer.build(model.trainable_variables)
+    del x, y

@@ -1,0 +1,169 @@
+"""Shapes and dtypes of a training batch: inputs from the model, targets from its outputs and losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.request import Request
+from oomlint.estimate.worker.making import Made
+from oomlint.estimate.worker.subject import Spec
+
+# Losses whose targets are class numbers, by the names that Keras gives them.
+_SPARSE = ("sparsecategoricalcrossentropy", "scce")
+
+
+def _flat(name: object) -> str:
+    return str(name).replace("_", "").lower()
+
+
+def inputs(made: Made, request: Request, batch: int) -> Any:
+    """What the model is called on: as its input layers say, else as the script's data or `--input-shape` say."""
+    import keras
+
+    model = made.model
+    struct = getattr(model, "_inputs_struct", None)
+    if struct is None and getattr(model, "inputs", None):
+        struct = model.inputs if len(model.inputs) > 1 else model.inputs[0]
+    if struct is not None:
+        leaves = keras.tree.flatten(struct)
+        known = _element_leaves(made, len(leaves))
+        shapes = [
+            _complete(tuple(leaf.shape), known[position], request, batch, _name(leaf), len(leaves) == 1)
+            for position, leaf in enumerate(leaves)
+        ]
+        specs = [Spec(shape, _dtype(leaf)) for shape, leaf in zip(shapes, leaves, strict=True)]
+        return keras.tree.pack_sequence_as(struct, specs)
+    return _of_data(made, request, batch)
+
+
+def _of_data(made: Made, request: Request, batch: int) -> Any:
+    """For a model without input layers: what the data set hands over, or the shape that the user gives."""
+    import keras
+
+    if request.input_shape is not None:
+        sample = tuple(_given(size, request) for size in request.input_shape)
+        dtype = "float32"
+        first = next(iter(made.model.layers), None) if hasattr(made.model, "layers") else None
+        if type(first).__name__ == "Embedding":
+            dtype = "int32"
+        return Spec((batch, *sample), dtype)
+    if made.element is not None:
+
+        def spec(leaf: Any) -> Spec:
+            shape, dtype = leaf
+            if any(size is None for size in shape[1:]):
+                raise _asks(f"the data's shape {shape} is not known in full")
+            return Spec((batch, *shape[1:]), dtype)
+
+        return _map(spec, made.element)
+    del keras
+    built = getattr(made.model, "_build_shapes_dict", None) or {}
+    shape = built.get("input_shape") or getattr(made.model, "_build_input_shape", None)
+    if shape is not None and all(isinstance(size, int) for size in tuple(shape)[1:]):
+        return Spec((batch, *tuple(shape)[1:]), "float32")
+    raise _asks(f"the model {made.model.name!r} does not say what it takes: it has no input layer")
+
+
+def _map(function: Any, nest: Any) -> Any:
+    """Apply to each (shape, dtype) leaf; a leaf is a pair whose second part is a string."""
+    if isinstance(nest, dict):
+        return {key: _map(function, item) for key, item in nest.items()}
+    if isinstance(nest, list | tuple) and len(nest) == 2 and isinstance(nest[1], str):
+        return function((tuple(nest[0]), nest[1]))
+    return type(nest)(_map(function, item) for item in nest)
+
+
+def _element_leaves(made: Made, count: int) -> list[tuple[int | None, ...] | None]:
+    leaves: list[tuple[int | None, ...] | None] = []
+    if made.element is not None:
+        _map(lambda leaf: leaves.append(leaf[0]), made.element)
+    return leaves if len(leaves) == count else [None] * count
+
+
+def _complete(
+    shape: tuple[int | None, ...],
+    known: tuple[int | None, ...] | None,
+    request: Request,
+    batch: int,
+    name: str,
+    only: bool,
+) -> tuple[int, ...]:
+    """The shape of a batch: unknown sizes from `--input-shape`, else from the data."""
+    first = shape[0] if shape else None
+    if isinstance(first, int) and first != batch and request.batch_size is None:
+        batch = first  # the script fixes it in the input layer
+    sample = shape[1:]
+    if request.input_shape is not None and only and None in sample:
+        given = request.input_shape
+        if len(given) != len(sample):
+            raise EstimateError(
+                f"--input-shape has {len(given)} sizes, the model's input {name!r} has {len(sample)}: {sample}",
+                "target",
+            )
+        sample = tuple(given[i] if size is None else size for i, size in enumerate(sample))
+    if None in sample and known is not None and len(known) == len(shape):
+        sample = tuple(known[i + 1] if size is None else size for i, size in enumerate(sample))
+    if None in sample:
+        words = ", ".join("?" if size is None else str(size) for size in sample)
+        raise _asks(f"the model's input {name!r} takes any size: ({words})")
+    return (batch, *(int(size) for size in sample if size is not None))
+
+
+def _given(size: int | None, request: Request) -> int:
+    if size is None:
+        raise _asks(f"--input-shape {request.input_shape} leaves a size open")
+    return size
+
+
+def _asks(message: str) -> EstimateError:
+    return EstimateError(
+        message, "build", hint="Give one sample's shape, for example --input-shape 224,224,3"
+    )
+
+
+def _name(leaf: Any) -> str:
+    return str(getattr(leaf, "name", "input"))
+
+
+def _dtype(leaf: Any) -> str:
+    dtype = leaf.dtype
+    return str(getattr(dtype, "name", dtype))
+
+
+def targets(made: Made, outputs: Any, batch: int, assumptions: list[str]) -> Any:
+    """What the losses compare the outputs with; None for a model that adds its losses itself."""
+    import keras
+
+    loss = made.loss
+    if loss is None:
+        return None
+    leaves = keras.tree.flatten(outputs)
+    losses = _losses(loss, outputs, len(leaves))
+    specs = [_target(one, leaf) for one, leaf in zip(losses, leaves, strict=True)]
+    if isinstance(outputs, dict):
+        return keras.tree.pack_sequence_as(outputs, specs)
+    if len(specs) == 1:
+        return specs[0]
+    return specs
+
+
+def _losses(loss: Any, outputs: Any, count: int) -> list[Any]:
+    if isinstance(loss, dict):
+        values = list(loss.values())
+        return values if len(values) == count else [values[0] if values else None] * count
+    if isinstance(loss, list | tuple):
+        return list(loss) if len(loss) == count else [loss[0] if loss else None] * count
+    return [loss] * count
+
+
+def _target(loss: Any, leaf: Any) -> Spec:
+    if any(size is None for size in leaf.shape):
+        raise _asks(f"an output's shape {tuple(leaf.shape)} is not known in full")
+    shape = tuple(int(size) for size in leaf.shape)
+    name = _flat(
+        loss if isinstance(loss, str) else getattr(loss, "name", None) or getattr(loss, "__name__", "")
+    )
+    if any(word in name for word in _SPARSE):
+        return Spec(shape[:-1], "int32")
+    return Spec(shape, "float32")

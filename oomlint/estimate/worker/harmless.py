@@ -1,0 +1,116 @@
+"""What user code commonly does that an estimate must not wait for: the command line, weights, downloads."""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from oomlint.estimate.worker.legacy import legacy_keras
+from oomlint.estimate.worker.stand_ins import Missing
+
+
+@contextmanager
+def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
+    """Inside, command lines give their defaults, weights are not read, and old names of Keras are found."""
+    import keras
+
+    with ExitStack() as stack:
+        stack.enter_context(legacy_keras(assumptions))
+        stack.enter_context(patch.object(builtins, "open", _beside_the_script(builtins.open)))
+        parse = _Defaults(given)
+        stack.enter_context(patch.object(argparse.ArgumentParser, "parse_args", parse.parse_args))
+        stack.enter_context(patch.object(argparse.ArgumentParser, "parse_known_args", parse.parse_known_args))
+        for module in {keras, sys.modules.get("tf_keras", keras)}:
+            stack.enter_context(patch.object(module.Model, "load_weights", _nothing))
+            stack.enter_context(patch.object(module.Model, "save_weights", _nothing))
+            stack.enter_context(patch.object(module.Model, "save", _nothing))
+        for name in ("keras.src.utils.file_utils", "keras.src.applications.imagenet_utils"):
+            if name in sys.modules and hasattr(sys.modules[name], "get_file"):
+                stack.enter_context(patch.object(sys.modules[name], "get_file", _no_file))
+        yield
+
+
+def _beside_the_script(original: Any) -> Any:
+    """`open` for reading also looks in the script's own folder: the working directory is an empty one."""
+    folders = [folder for folder in os.environ.get("OOMLINT_FOLDERS", "").split(os.pathsep) if folder]
+
+    def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        if isinstance(file, str | os.PathLike) and not set(mode) & set("wax+") and not os.path.lexists(file):
+            for folder in folders:
+                beside = Path(folder, os.fspath(file))
+                if beside.is_file():
+                    return original(beside, mode, *args, **kwargs)
+        return original(file, mode, *args, **kwargs)
+
+    return opened
+
+
+def _nothing(*args: Any, **kwargs: Any) -> None:
+    """Weights are not read: the memory is the same without their values."""
+
+
+def _no_file(*args: Any, **kwargs: Any) -> str:
+    return "not-downloaded"
+
+
+class _Defaults:
+    """`parse_args` with no command line: what is required and not given is not known."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.given = given
+        self.original = argparse.ArgumentParser.parse_known_args
+
+    def namespace(self, parser: argparse.ArgumentParser) -> argparse.Namespace:
+        values = argparse.Namespace()
+        for action in parser._actions:
+            if action.dest is argparse.SUPPRESS or action.dest == "help":
+                continue
+            if action.dest in self.given:
+                setattr(values, action.dest, self.given[action.dest])
+                continue
+            if (
+                action.required
+                and action.default is None
+                and not isinstance(action, argparse._SubParsersAction)
+            ):
+                value: Any = Missing(action.dest)
+            else:
+                value = action.default
+                if isinstance(value, str) and action.type is not None:
+                    value = parser._get_value(action, value)
+            if value is not argparse.SUPPRESS and not hasattr(values, action.dest):
+                setattr(values, action.dest, value)
+        for name, value in parser._defaults.items():
+            if not hasattr(values, name):
+                setattr(values, name, value)
+        return values
+
+    @property
+    def parse_args(self) -> Any:
+        outer = self
+
+        def parse_args(self: argparse.ArgumentParser, args: Any = None, namespace: Any = None) -> Any:
+            if args:
+                found, _ = outer.original(self, args, namespace)
+                return found
+            return outer.namespace(self)
+
+        return parse_args
+
+    @property
+    def parse_known_args(self) -> Any:
+        outer = self
+
+        def parse_known_args(self: argparse.ArgumentParser, args: Any = None, namespace: Any = None) -> Any:
+            if args:
+                return outer.original(self, args, namespace)
+            return outer.namespace(self), []
+
+        return parse_known_args

@@ -1,0 +1,368 @@
+"""Names of older Keras, found in the Keras that is installed: modules that moved, arguments that were renamed.
+
+They are the same layers under other names, so the memory is the same; the answer says that they were translated.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+# Module of old -> modules of today in which its names are looked for, after the roots are removed.
+_MOVED = {
+    "layers.core": "layers", "layers.convolutional": "layers", "layers.pooling": "layers",
+    "layers.local": "layers",
+    "layers.recurrent": "layers", "layers.normalization": "layers", "layers.embeddings": "layers",
+    "layers.merge": "layers", "layers.wrappers": "layers", "layers.advanced_activations": "layers",
+    "layers.noise": "layers", "layers.cudnn_recurrent": "layers", "layers.convolutional_recurrent": "layers",
+    "layers.normalization.batch_normalization": "layers", "layers.experimental.preprocessing": "layers",
+    "layers.experimental": "layers", "layers.preprocessing": "layers", "layers.convolutional.conv2d": "layers",
+    "engine": "layers models", "engine.topology": "layers models utils", "engine.training": "models",
+    "engine.base_layer": "layers", "engine.sequential": "models", "engine.input_layer": "layers",
+    "engine.network": "models", "engine.functional": "models",
+    "utils.np_utils": "utils", "utils.generic_utils": "utils saving", "utils.data_utils": "utils",
+    "utils.vis_utils": "utils", "utils.training_utils": "utils", "utils.layer_utils": "utils",
+    "utils.io_utils": "utils",
+    "utils.multi_gpu_utils": "utils", "utils.visualize_util": "utils", "utils.conv_utils": "utils",
+    "backend.tensorflow_backend": "backend", "backend.common": "backend",
+    "optimizers.legacy": "optimizers", "optimizers.experimental": "optimizers",
+    "optimizers.schedules": "optimizers.schedules",
+    "preprocessing.image": "utils preprocessing.image", "preprocessing.text": "",
+    "preprocessing.sequence": "utils",
+    "callbacks.callbacks": "callbacks", "callbacks.experimental": "callbacks", "objectives": "losses",
+    "mixed_precision.experimental": "mixed_precision", "applications.resnet50": "applications.resnet applications",
+    "applications.mobilenetv2": "applications.mobilenet_v2 applications", "regularizers": "regularizers",
+    "wrappers": "", "wrappers.scikit_learn": "", "legacy": "", "legacy.interfaces": "",
+    "initializations": "initializers",
+    "applications.imagenet_utils": "applications.imagenet_utils", "utils.tf_utils": "utils",
+    "imagenet_utils": "applications.imagenet_utils", "saving": "saving", "saving.save": "saving models",
+    "feature_column": "", "estimator": "", "premade": "",
+}  # fmt: skip
+# Names of old -> names of today.
+_RENAMED = {
+    "Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D", "CuDNNLSTM": "LSTM",
+    "Deconvolution2D": "Conv2DTranspose", "CuDNNGRU": "GRU", "Merge": "Concatenate", "merge": "concatenate",
+    "BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization",
+    "SyncBatchNormalization": "BatchNormalization", "Model": "Model", "InputSpec": "InputSpec",
+    "Policy": "DTypePolicy",
+    "set_policy": "set_global_policy", "get_custom_objects": "get_custom_objects",
+    "multi_gpu_model": "multi_gpu_model",
+}  # fmt: skip
+_ROOTS = (
+    "tensorflow.python.keras.",
+    "tensorflow.keras.",
+    "tensorflow.contrib.keras.api.keras.",
+    "keras.src.",
+    "keras.",
+)
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds modules that Keras does not have any more."""
+
+    def __init__(self, keras: Any, used: set[str]) -> None:
+        self.keras = keras
+        self.used = used
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        root = next((root for root in _ROOTS if f"{fullname}.".startswith(root)), None)
+        if fullname == "keras_applications":
+            return ModuleSpec(fullname, self, is_package=True)
+        if root is None or (root == "keras.src." and self.keras.__name__ == "keras"):
+            return None
+        rest = fullname.removeprefix(root)
+        if rest not in _MOVED and not any(known.startswith(rest + ".") for known in _MOVED):
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        root = next(root for root in _ROOTS if f"{module.__name__}.".startswith(root))
+        rest = module.__name__.removeprefix(root)
+        places = [*_MOVED.get(rest, "").split(), *([rest] if rest else []), "layers", "models", "utils"]
+        self.used.add(module.__name__)
+
+        def find(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            for place in places:
+                for spelled in (name, _RENAMED.get(name, name)):
+                    found = _attribute(self.keras, f"{place}.{spelled}")
+                    if found is not None:
+                        return found
+            raise AttributeError(f"{module.__name__}.{name}")
+
+        module.__getattr__ = find  # type: ignore[method-assign]
+        # `from keras.layers.core import *`
+        module.__all__ = [  # type: ignore[attr-defined]
+            name
+            for place in _MOVED.get(rest, "").split()
+            for name in dir(_attribute(self.keras, place))
+            if not name.startswith("_")
+        ]
+
+
+def _attribute(keras: Any, path: str) -> Any:
+    value = keras
+    for part in path.split("."):
+        value = getattr(value, part, None)
+        if value is None:
+            return None
+    return value
+
+
+@contextmanager
+def legacy_keras(assumptions: list[str]) -> Iterator[None]:
+    """Inside, old modules are found and old arguments are understood."""
+    import keras
+
+    used: set[str] = set()
+    finder = _Finder(keras, used)
+    with ExitStack() as stack:
+        sys.meta_path.append(finder)
+        stack.callback(sys.meta_path.remove, finder)
+        _old_optimizers(keras, stack, used)
+        _old_layers(keras, stack, used)
+        _old_models(keras, stack, used)
+        _old_names(keras, stack)
+        _old_functions(keras, stack, used)
+        yield
+    if used:
+        words = ", ".join(sorted(used)[:4])
+        assumptions.append(f"names of an older Keras were translated ({words})")
+
+
+def _old_optimizers(keras: Any, stack: ExitStack, used: set[str]) -> None:
+    """`lr` was renamed; `decay` and the like make no slots, so they are left out."""
+    base = keras.optimizers.Optimizer
+    for name in dir(keras.optimizers):
+        cls = getattr(keras.optimizers, name)
+        if isinstance(cls, type) and issubclass(cls, base) and cls is not base:
+            stack.enter_context(
+                patch.object(
+                    cls,
+                    "__init__",
+                    _translated(vars(cls).get("__init__", base.__init__), used),
+                )
+            )
+
+
+def _translated(original: Any, used: set[str]) -> Any:
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "lr" in kwargs:
+            kwargs["learning_rate"] = kwargs.pop("lr")
+            used.add("lr=")
+        for gone in ("decay", "options"):
+            if kwargs.pop(gone, None) is not None:
+                used.add(f"{gone}=")
+        if kwargs.get("epsilon", 0) is None:
+            kwargs.pop("epsilon")
+        from oomlint.estimate.worker.stand_ins import Missing
+
+        rate = kwargs.get("learning_rate", args[0] if args else None)
+        if isinstance(rate, Missing):  # the rate takes no memory, whatever it is
+            args = args[1:]
+            kwargs["learning_rate"] = 0.001
+        original(self, *args, **kwargs)
+
+    return _signed(init, original)
+
+
+def _signed(init: Any, original: Any) -> Any:
+    """Keras reads the constructor's signature (`Operation.__new__`)."""
+    init.__signature__ = inspect.signature(original)
+    return init
+
+
+_LAYER_ARGUMENTS = {
+    "output_dim": "units", "nb_filter": "filters", "border_mode": "padding", "subsample": "strides",
+    "init": "kernel_initializer",
+    "W_regularizer": "kernel_regularizer", "b_regularizer": "bias_regularizer",
+    "W_constraint": "kernel_constraint",
+    "bias": "use_bias", "p": "rate", "filter_length": "kernel_size", "subsample_length": "strides",
+    "pool_length": "pool_size",
+    "stride": "strides", "dropout_W": "dropout", "dropout_U": "recurrent_dropout",
+    "inner_init": "recurrent_initializer",
+    "inner_activation": "recurrent_activation", "beta_init": "beta_initializer", "gamma_init": "gamma_initializer",
+}  # fmt: skip
+
+
+def _old_layers(keras: Any, stack: ExitStack, used: set[str]) -> None:
+    """Arguments that layers had in Keras 1 and 2, and that stay without effect on memory or are spelled otherwise."""
+    for name in ("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "LSTM", "GRU", "SimpleRNN",
+    "Embedding", "Dropout",
+                 "MaxPooling1D", "MaxPooling2D", "AveragePooling2D", "BatchNormalization", "Flatten", "Activation",
+                 "SeparableConv2D", "Reshape", "LeakyReLU", "ZeroPadding2D", "UpSampling2D", "TimeDistributed",
+                 "Permute",
+                 "SpatialDropout1D", "MaxPooling3D", "DepthwiseConv2D"):  # fmt: skip
+        cls = getattr(keras.layers, name, None)
+        if cls is None:
+            continue
+        accepted = set(inspect.signature(cls.__init__).parameters)
+        stack.enter_context(
+            patch.object(cls, "__init__", _translated_layer(name, cls.__init__, accepted, used))
+        )
+
+
+def _translated_layer(name: str, original: Any, accepted: set[str], used: set[str]) -> Any:
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if (
+            name in ("Conv2D", "Conv3D")
+            and len(args) >= 3
+            and isinstance(args[2], int)
+            and isinstance(args[1], int)
+        ):
+            size = 3 if name == "Conv2D" else 4  # Conv2D(filters, rows, columns)
+            if "border_mode" in kwargs or "subsample" in kwargs or ("activation" in kwargs and args[2] > 2):
+                args = (args[0], tuple(args[1:size]), *args[size:])
+                used.add(f"{name}(filters, rows, columns)")
+        if name == "Conv2D" and "nb_row" in kwargs:
+            kwargs["kernel_size"] = (kwargs.pop("nb_row"), kwargs.pop("nb_col"))
+        for old, new in _LAYER_ARGUMENTS.items():
+            if old in kwargs and old not in accepted and (new in accepted or "args" in accepted):
+                kwargs[new] = kwargs.pop(old)
+                used.add(f"{old}=")
+        if name == "LeakyReLU" and "alpha" in kwargs:
+            kwargs["negative_slope"] = kwargs.pop("alpha")
+        if name == "Embedding":
+            length = kwargs.pop("input_length", None)
+            if isinstance(length, int) and "input_shape" not in kwargs and "shape" not in kwargs:
+                self._oomlint_length = length
+            kwargs.pop("dropout", None)
+        if name in ("LSTM", "GRU", "SimpleRNN"):
+            for gone in ("implementation", "input_length", "consume_less", "time_major", "reset_after"):
+                if gone not in accepted:
+                    kwargs.pop(gone, None)
+        for gone in ("weights", "dim_ordering", "input_dtype", "mode", "batch_input_shape", "input_dim",
+        "batch_size",
+                     "fused", "renorm", "virtual_batch_size", "activity_l2", "data_format"):  # fmt: skip
+            if gone not in kwargs or gone in accepted:
+                continue
+            value = kwargs.pop(gone)
+            if gone == "batch_input_shape" and value is not None:
+                kwargs["input_shape"] = tuple(value)[1:]
+            elif gone == "input_dim" and isinstance(value, int):
+                recurrent = name in ("LSTM", "GRU", "SimpleRNN", "Conv1D")
+                kwargs["input_shape"] = (None, value) if recurrent else (value,)
+        original(self, *args, **kwargs)
+
+    return _signed(init, original)
+
+
+def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
+    """`Model(input=..., output=...)`, and arguments of `compile` that are gone."""
+    compile_ = keras.Model.compile
+
+    @functools.wraps(compile_)
+    def compile(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for gone in ("sample_weight_mode", "target_tensors", "options", "run_metadata",
+        "experimental_run_tf_function",
+                     "cloning", "distribute", "class_mode"):  # fmt: skip
+            kwargs.pop(gone, None)
+        return compile_(self, *args, **kwargs)
+
+    stack.enter_context(patch.object(keras.Model, "compile", compile))
+    new = keras.Model.__new__
+
+    def make(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        for old, today in (("input", "inputs"), ("output", "outputs")):
+            if old in kwargs and cls is keras.Model:
+                kwargs[today] = kwargs.pop(old)
+                used.add(f"Model({old}=)")
+        return new(cls, *args, **kwargs)
+
+    stack.enter_context(patch.object(keras.Model, "__new__", staticmethod(make)))
+    # An embedding that was told its input's length builds a Sequential model, as it did.
+    add = keras.Sequential.add
+
+    @functools.wraps(add)
+    def added(self: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
+        length = getattr(layer, "_oomlint_length", None)
+        if length is not None and not self.layers:
+            add(self, keras.Input((length,), dtype="int32"))
+        return add(self, layer, *args, **kwargs)
+
+    stack.enter_context(patch.object(keras.Sequential, "add", added))
+
+
+def _old_names(keras: Any, stack: ExitStack) -> None:
+    """Attributes of `keras.layers` and the like that are gone."""
+    modules = [keras.layers, *filter(None, [sys.modules.get("tensorflow.keras.layers")])]
+    for module in modules:
+        for old, new in _RENAMED.items():
+            if not hasattr(module, old) and hasattr(keras.layers, new):
+                stack.enter_context(patch.object(module, old, getattr(keras.layers, new), create=True))
+        if not hasattr(module, "experimental"):
+            holder = ModuleType("experimental")
+            holder.preprocessing = keras.layers  # type: ignore[attr-defined]
+            holder.SyncBatchNormalization = keras.layers.BatchNormalization  # type: ignore[attr-defined]
+            stack.enter_context(patch.object(module, "experimental", holder, create=True))
+    for module in {
+        keras.optimizers,
+        getattr(sys.modules.get("tensorflow.keras"), "optimizers", keras.optimizers),
+    }:
+        for name in ("legacy", "experimental"):
+            if not hasattr(module, name) or name == "legacy":
+                stack.enter_context(patch.object(module, name, keras.optimizers, create=True))
+
+
+def _old_functions(keras: Any, stack: ExitStack, used: set[str]) -> None:
+    """`Input(shape=77)`, `l2(l=0.01)`, metrics that are functions."""
+    make_input = keras.Input
+
+    @functools.wraps(make_input)
+    def Input(shape: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(shape, int):
+            shape = (shape,)
+            used.add("Input(shape=NUMBER)")
+        if "batch_input_shape" in kwargs:
+            kwargs["batch_shape"] = kwargs.pop("batch_input_shape")
+        return make_input(shape, *args, **kwargs)
+
+    namespaces = [keras, keras.layers]
+    for name in (
+        "tensorflow.keras",
+        "tensorflow.keras.layers",
+        "keras._tf_keras.keras",
+        "keras._tf_keras.keras.layers",
+    ):
+        if name in sys.modules:
+            namespaces.append(sys.modules[name])
+    for namespace in namespaces:
+        stack.enter_context(patch.object(namespace, "Input", Input))
+    for name in ("L1", "L2"):
+        cls = getattr(keras.regularizers, name)
+        stack.enter_context(patch.object(cls, "__init__", _of_l(name.lower(), cls.__init__)))
+    for namespace in (keras.metrics, sys.modules.get("keras._tf_keras.keras.metrics", keras.metrics)):
+        for name in dir(keras.losses):
+            if name[0].islower() and not hasattr(namespace, name):
+                stack.enter_context(patch.object(namespace, name, getattr(keras.losses, name), create=True))
+    utils = keras.applications.imagenet_utils
+    source = sys.modules.get("keras.src.applications.imagenet_utils", utils)
+    if hasattr(source, "obtain_input_shape"):
+        for namespace in (utils, source):
+            stack.enter_context(
+                patch.object(namespace, "_obtain_input_shape", source.obtain_input_shape, create=True)
+            )
+
+
+def _of_l(name: str, original: Any) -> Any:
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "l" in kwargs:
+            kwargs[name] = kwargs.pop("l")
+        original(self, *args, **kwargs)
+
+    return _signed(init, original)

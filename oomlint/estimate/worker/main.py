@@ -1,0 +1,173 @@
+"""The child process: builds the model, asks an engine, and writes the answer to a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.request import Request
+from oomlint.estimate.result import Estimate, Verdict
+from oomlint.estimate.worker.subject import Footprint, Subject
+
+
+def main(answer_file: str) -> int:
+    """Read the request, write the answer; the exit status."""
+    request = Request.from_json(sys.stdin.read())
+    sys.stdin = Path(os.devnull).open()  # noqa: SIM115 - to the end of the process; nobody answers the script's questions
+    _die_with_parent()
+    content: dict[str, Any]
+    try:
+        content = {"estimate": asdict(answer(request))}
+    except EstimateError as error:
+        content = {"error": error.to_dict()}
+    except MemoryError:
+        content = {"error": EstimateError("the host ran out of memory", "memory").to_dict()}
+    except Exception as error:
+        content = {"error": _unforeseen(error).to_dict()}
+    Path(answer_file).write_text(json.dumps(content), encoding="utf-8")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # threads that the user's code or TensorFlow started must not keep the process
+
+
+def answer(request: Request) -> Estimate:
+    """The estimate. Raises EstimateError."""
+    from oomlint.estimate.worker.solve import completed
+
+    started = time.monotonic()
+    first = _estimated(request)
+    whole = completed(request, first, _estimated)
+    return replace(whole, seconds=round(time.monotonic() - started, 3), resident_bytes=_resident())
+
+
+def _estimated(request: Request) -> Estimate:
+    """One estimate: the model is built anew for each, as a batch or an optimizer changes what is built."""
+    from oomlint.estimate.worker.building import build
+
+    started = time.monotonic()
+    return measured(build(request), request, started)
+
+
+def measured(subject: Subject, request: Request, started: float) -> Estimate:
+    """What the engine says of a subject, as an answer to the request."""
+    from oomlint.estimate.worker.program import program_of
+
+    program, reason = program_of(subject, request)
+    engine, footprint = _footprint(subject, request, program)
+    low = round(footprint.peak * (1 - footprint.lower))
+    high = round(footprint.peak * (1 + footprint.upper))
+    return Estimate(
+        target=request.target,
+        engine=engine,  # type: ignore[arg-type]
+        program=program,
+        reason=reason,
+        backend=_backend(),
+        batch_size=_batch_of(subject),
+        replicas=request.replicas,
+        optimizer=_optimizer_of(subject),
+        policy=_policy_of(subject.model),
+        gpu={"name": request.gpu, "memory_bytes": _memory(request.gpu), "usable_bytes": request.usable_bytes},
+        peak_bytes=footprint.peak,
+        range_bytes=(low, high),
+        parts=footprint.parts,
+        certainty=footprint.certainty,
+        outside_pool=footprint.outside_pool,
+        verdict=verdict(low, high, request.usable_bytes),
+        layers=tuple(footprint.layers),
+        timeline=tuple(footprint.timeline),
+        peak_at=footprint.peak_at,
+        assumptions=tuple(dict.fromkeys([*subject.assumptions, *footprint.assumptions])),
+        seconds=round(time.monotonic() - started, 3),
+        mode=subject.mode,
+    )
+
+
+def verdict(low: int, high: int, usable: int) -> Verdict:
+    """Whether a range of bytes fits: tight where the limit lies inside it."""
+    if high <= usable:
+        return "fits"
+    return "does-not-fit" if low > usable else "tight"
+
+
+def _footprint(subject: Subject, request: Request, program: str) -> tuple[str, Footprint]:
+    from oomlint.estimate.worker.xla import engine as xla
+
+    missing = xla.available()
+    if request.engine == "xla" and missing:
+        raise EstimateError(missing, "extra", hint='Install it: pip install "oomlint[xla]"')
+    if request.engine == "xla" and program != "xla":
+        message = f"the step is not compiled by XLA here ({program}), so engine xla has nothing to compile"
+        raise EstimateError(message, "engine", hint="Leave --engine out, or force XLA with --jit on.")
+    if program == "xla" and request.engine != "graph":
+        if not missing:
+            return "xla", xla.footprint(subject, request.gpu, request.usable_bytes)
+        subject.assumptions.append(f"engine graph in place of xla: {missing}")
+    from oomlint.estimate.worker.graph import engine as graph
+
+    return "graph", graph.footprint(subject, program)
+
+
+def _batch_of(subject: Subject) -> int:
+    import keras
+
+    specs = keras.tree.flatten(subject.data[0])
+    return int(specs[0].shape[0]) if specs and specs[0].shape else 0
+
+
+def _optimizer_of(subject: Subject) -> str | None:
+    optimizer = getattr(subject.model, "optimizer", None)
+    return None if optimizer is None or subject.mode == "predict" else type(optimizer).__name__
+
+
+def _policy_of(model: Any) -> str:
+    policy = getattr(model, "dtype_policy", None)
+    return str(getattr(policy, "name", "float32"))
+
+
+def _backend() -> str:
+    from oomlint.estimate.worker.weightless import backend_name
+
+    return backend_name()
+
+
+def _memory(gpu: str) -> int | None:
+    from oomlint.project.gpus import find_gpu
+
+    found = find_gpu(gpu)
+    return None if found is None else found.memory
+
+
+def _resident() -> int:
+    """The most memory that this process held."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _unforeseen(error: Exception) -> EstimateError:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].name}, {Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    text = "".join(traceback.format_exception(error))
+    message = f"{type(error).__name__}: {error}{where}"
+    return EstimateError(message, "internal", hint="This is a bug of oomlint.", output=text[-4000:])
+
+
+def _die_with_parent() -> None:
+    """Where the system can: end when the process that waits for the answer ends."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+    import signal
+
+    death = 1  # PR_SET_PDEATHSIG, linux/prctl.h
+    ctypes.CDLL(None).prctl(death, signal.SIGKILL, 0, 0, 0)

@@ -1,0 +1,197 @@
+"""The model of a target, as its own code makes it."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.request import Request
+from oomlint.estimate.worker.confinement import confined
+
+
+@dataclass(slots=True)
+class Made:
+    """A model, and what its training call said of it."""
+
+    model: Any
+    optimizer: Any = None  # where it is trained by hand
+    loss: Any = None
+    batch: int | None = None
+    compiled: bool = False
+    element: Any = None  # a nest of (shape, dtype): what the data set hands over, where the dry run knows
+    by_hand: str = ""  # "graph" or "eager": how a hand-written loop runs
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def make(request: Request, assumptions: list[str]) -> Made:
+    """The model of a request."""
+    for folder in reversed(os.environ.get("OOMLINT_FOLDERS", "").split(os.pathsep)):
+        if folder and folder not in sys.path:
+            sys.path.append(folder)
+    if request.target.startswith("keras:"):
+        return Made(_application(request, assumptions))
+    with confined(Path(os.environ.get("OOMLINT_WORK") or Path.cwd())):
+        if request.source:
+            from oomlint.estimate.worker import running
+
+            return running.run(request, assumptions)
+        if request.names.get("saved"):
+            from oomlint.estimate.worker import saved
+
+            return Made(saved.load(Path(request.names["saved"]), assumptions))
+        return _of_function(request, assumptions)
+
+
+def model_in(value: Any, where: str) -> Any:
+    """The model that a function gave back, alone or as the first of several values."""
+    import keras
+
+    kinds: tuple[type, ...] = (keras.Model,)
+    if "tf_keras" in sys.modules:
+        kinds = (*kinds, sys.modules["tf_keras"].Model)
+    if isinstance(value, kinds):
+        return value
+    if isinstance(value, tuple | list):
+        found = [item for item in value if isinstance(item, kinds)]
+        if found:
+            return max(found, key=_parameters)
+    if isinstance(value, dict):
+        return model_in(list(value.values()), where)
+    inner = getattr(value, "model", None)  # a wrapper of the user's own
+    if isinstance(inner, kinds):
+        return inner
+    if not isinstance(value, type) and isinstance(getattr(value, "__dict__", None), dict):
+        held = [item for item in vars(value).values() if isinstance(item, kinds)]
+        if held:
+            return max(held, key=_parameters)
+    kind = "nothing" if value is None else f"a {type(value).__name__}"
+    raise EstimateError(f"{where} gives back {kind}, not a Keras model")
+
+
+def _parameters(model: Any) -> int:
+    return int(model.count_params()) if model.built else 0
+
+
+def _application(request: Request, assumptions: list[str]) -> Any:
+    import keras
+
+    name = request.target.partition(":")[2]
+    function = getattr(keras.applications, name, None)
+    if function is None:
+        raise EstimateError(f"this Keras has no keras.applications.{name}", "target")
+    arguments = dict(request.arguments)
+    arguments.setdefault("weights", None)
+    if request.input_shape is not None:
+        arguments["input_shape"] = request.input_shape
+        # With its own classifier MobileNet and NASNet take other sizes only by name.
+    return call(function, arguments, f"keras.applications.{name}")
+
+
+def _of_function(request: Request, assumptions: list[str]) -> Made:
+    module_name, _, path = request.target.partition(":")
+    import importlib
+
+    try:
+        value: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise EstimateError(f"cannot import {module_name}: {error}", "target") from error
+    for part in path.split("."):
+        if not hasattr(value, part):
+            raise EstimateError(f"{module_name} has no {path}", "target", hint=near(part, dir(value)))
+        value = getattr(value, part)
+    return Made(model_of(value, request, request.target))
+
+
+def model_of(value: Any, request: Request, where: str) -> Any:
+    """The model that a function, class or object of the user's stands for."""
+    import keras
+
+    if isinstance(value, keras.Model):
+        return value
+    if callable(value):
+        arguments = _with_shape(value, request)
+        return model_in(call(value, arguments, where), where)
+    return model_in(value, where)
+
+
+def _with_shape(function: Any, request: Request) -> dict[str, Any]:
+    """The arguments given, and the input shape for the parameter that is called so and has no value."""
+    arguments = dict(request.arguments)
+    if request.input_shape is None:
+        return arguments
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return arguments
+    for name in (
+        "input_shape",
+        "shape",
+        "input_dim",
+        "img_shape",
+        "image_shape",
+        "input_size",
+        "inputs_shape",
+    ):
+        if name in parameters and name not in arguments:
+            shape = request.input_shape
+            arguments[name] = shape[0] if name == "input_dim" and len(shape) == 1 else shape
+            break
+    return arguments
+
+
+def call(function: Any, arguments: dict[str, Any], where: str) -> Any:
+    """Call what builds the model; what it lacks is named with the option that gives it."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        signature = None
+    if signature is not None:
+        parameters = signature.parameters
+        takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+        for name in arguments:
+            if name not in parameters and not takes_all:
+                raise EstimateError(
+                    f"{where} has no parameter {name!r}", "target", hint=near(name, parameters)
+                )
+        lacking = [
+            name
+            for name, one in parameters.items()
+            if one.default is inspect.Parameter.empty
+            and one.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+            and name not in arguments
+        ]
+        if lacking:
+            hint = "Give " + " ".join(f"--arg {name}=VALUE" for name in lacking)
+            raise EstimateError(f"{where} needs {', '.join(lacking)}", "target", hint=hint)
+    try:
+        return function(**arguments)
+    except EstimateError:
+        raise
+    except Exception as error:
+        raise _failed(error, where) from error
+
+
+def _failed(error: Exception, where: str) -> EstimateError:
+    import traceback
+
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "site-packages" not in frame.filename and "/oomlint/estimate/" not in frame.filename
+    ]
+    text = f"{type(error).__name__}: {' '.join(str(error).split())[:600]}"
+    file, line = (frames[-1].filename, frames[-1].lineno) if frames else (None, None)
+    return EstimateError(f"{where} failed with {text}", "build", file, line)
+
+
+def near(name: str, names: Any) -> str:
+    """A question whether the nearest of the names was meant, or nothing."""
+    import difflib
+
+    found = difflib.get_close_matches(name, [one for one in names if not one.startswith("__")], n=1)
+    return f"Did you mean {found[0]!r}?" if found else ""

@@ -1,0 +1,191 @@
+"""What a slice calls in place of data and of training: stand-ins that have a shape, or only a name.
+
+A value that nobody knows does no harm until something needs it: then it says what it is and how to give it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class NeededError(Exception):
+    """A value that is not known is needed to make the model."""
+
+    def __init__(self, value: Missing) -> None:
+        super().__init__(f"{value.oomlint_name} is needed to make the model and not known")
+        self.value = value
+
+
+class TrainedSignal(BaseException):
+    """The training call was reached: the model is made. No handler of the user's may catch it."""
+
+    def __init__(self, model: Any, facts: dict[str, Any]) -> None:
+        super().__init__("the model is made")
+        self.model = model
+        self.facts = facts
+
+
+class Missing:
+    """A value that comes from data, or from a library that is not installed."""
+
+    touched: Missing | None = None  # the last one that something was done with
+
+    def __init__(self, name: str, line: int = 0, cause: BaseException | None = None, why: str = "") -> None:
+        self.oomlint_name = name
+        self.oomlint_line = line
+        self.oomlint_cause = cause
+        self.oomlint_why = why
+        Missing.touched = self
+
+    def _derived(self, name: str) -> Missing:
+        Missing.touched = self
+        return Missing(name, self.oomlint_line, self.oomlint_cause or None, self.oomlint_why)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in (
+            "_keras_history",
+            "shape_as_list",
+            "_oomlint",
+            "as_list",
+            "numpy",
+        ):
+            raise AttributeError(name)
+        return self._derived(f"{self.oomlint_name}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Missing:
+        """Not known either."""
+        return self._derived(f"{self.oomlint_name}(...)")
+
+    def __getitem__(self, key: Any) -> Missing:
+        return self._derived(f"{self.oomlint_name}[...]")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        pass
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return ()
+
+    def __enter__(self) -> Missing:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        pass
+
+    def __repr__(self) -> str:
+        return f"<not known: {self.oomlint_name}>"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        raise NeededError(self)
+
+    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Missing:
+        return self._derived(self.oomlint_name)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Missing:
+        return self._derived(self.oomlint_name)
+
+    def _arithmetic(self, *others: Any) -> Missing:
+        return self._derived(self.oomlint_name)
+
+    def _needed(self, *others: Any) -> Any:
+        raise NeededError(self)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _arithmetic
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __abs__ = _arithmetic
+    __len__ = __iter__ = __bool__ = __int__ = __index__ = __float__ = __contains__ = _needed
+    __lt__ = __le__ = __gt__ = __ge__ = __array__ = __next__ = __fspath__ = _needed
+
+
+class Size(Missing):
+    """A size of data that is not known: `len` of it or a dimension."""
+
+
+class Data:
+    """An array of which only shape and dtype are known; it holds nothing."""
+
+    def __init__(self, shape: tuple[int | None, ...], dtype: str, name: str = "the data") -> None:
+        import numpy
+
+        self.shape = tuple(
+            Missing(f"{name}.shape[{axis}]") if size is None else size for axis, size in enumerate(shape)
+        )
+        self.sizes = shape
+        self.ndim = len(shape)
+        try:
+            self.dtype: Any = numpy.dtype(dtype)
+        except TypeError:
+            self.dtype = dtype
+
+    def __len__(self) -> int:
+        size = self.sizes[0] if self.sizes else None
+        if size is None:
+            raise NeededError(Missing("the number of samples"))
+        return size
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, int):
+            return Data(self.sizes[1:], str(self.dtype))
+        if isinstance(key, slice):
+            return Data((None, *self.sizes[1:]), str(self.dtype))
+        return Missing("a part of the data")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name == "columns":
+            return range(self.sizes[-1] or 0) if self.sizes[-1:] != (None,) else Missing("the columns")
+        return Missing(f"data.{name}")
+
+    def _same(self, *others: Any) -> Data:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __floordiv__ = _same
+
+    def _needed(self, *others: Any) -> Any:
+        raise NeededError(Missing("the data itself"))
+
+    __iter__ = __array__ = __bool__ = _needed
+
+    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Data:
+        return self
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Missing:
+        return Missing(f"{getattr(function, '__name__', 'numpy')}(...)")
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Data:
+        """The same shape in another dtype."""
+        return Data(self.sizes, str(getattr(dtype, "__name__", dtype)))
+
+    def get_shape(self) -> tuple[Any, ...]:
+        """The shape."""
+        return self.shape
+
+
+# What `--arg` gave, for names that stand inside an expression.
+GIVEN: dict[str, Any] = {}
+INPUT_SHAPE: list[tuple[int | None, ...]] = []
+
+
+def oomlint_data(shape: tuple[int | None, ...], dtype: str) -> Data:
+    """Data of a known shape."""
+    if INPUT_SHAPE and len(INPUT_SHAPE[0]) == len(shape) - 1:
+        shape = (
+            shape[0],
+            *(new if old is None else old for old, new in zip(shape[1:], INPUT_SHAPE[0], strict=True)),
+        )
+    return Data(shape, dtype)
+
+
+def oomlint_missing(name: str, line: int = 0) -> Any:
+    """A value that comes from data."""
+    plain = name.rpartition(".")[2]
+    if plain in GIVEN:
+        return GIVEN[plain]
+    return Missing(name, line)
+
+
+def oomlint_trained(model: Any, **facts: Any) -> None:
+    """In place of the training call: the model is made."""
+    raise TrainedSignal(model, facts)
