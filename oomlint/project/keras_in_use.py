@@ -88,19 +88,28 @@ def _newest(pin: Pin) -> tuple[int, ...] | None:
     for major in (3, 2, 1):
         for minor in _MINORS[major]:
             # The last patch number stands for those of a minor release that have not come out yet.
-            if any(
-                allowed.contains(f"{major}.{minor}.{patch}", prereleases=True) for patch in (*range(10), 99)
-            ):
-                return _keras_version(major, minor) if keras else _of_tensorflow(major, minor)
+            patches = (_FUTURE, *range(9, -1, -1))
+            patch = next(
+                (
+                    patch
+                    for patch in patches
+                    if allowed.contains(f"{major}.{minor}.{patch}", prereleases=True)
+                ),
+                None,
+            )
+            if patch is not None:
+                return _keras_version(major, minor, patch) if keras else _of_tensorflow(major, minor)
     return None
 
 
-def _keras_version(major: int, minor: int) -> tuple[int, ...] | None:
+def _keras_version(major: int, minor: int, patch: int) -> tuple[int, ...] | None:
     if major == 3 and minor == _FUTURE:
         return None
+    if (major, minor) == (2, 0) and patch != _FUTURE:
+        return (2, 0, patch)  # within 2.0 a patch release changed what this program speaks of (OOM414)
     if major == 2:
         return min((2, minor), _NEWEST_OF_KERAS_2)
-    return (2, 2) if major == 1 else (major, minor)
+    return (2, 0, 0) if major == 1 else (major, minor)
 
 
 def _of_tensorflow(major: int, minor: int) -> tuple[int, ...] | None:

@@ -31,7 +31,11 @@ def _elsewhere(monkeypatch, tmp_path):
         ("keras>=3.0", None),
         ("keras", None),
         ("keras<4", None),
-        ("keras==1.2.2", (2, 2)),
+        # Within 2.0 the patch release counts; Keras 1 is older than any of them.
+        ("keras==2.0.4", (2, 0, 4)),
+        ("keras>=2.0,<2.0.5", (2, 0, 4)),
+        ("keras==2.0.*", (2, 0)),
+        ("keras==1.2.2", (2, 0, 0)),
         # tf.keras.__version__ is 2.2.4-tf in TensorFlow 2.0 and 2.1, 2.3.0-tf in 2.2, 2.4.0 in 2.3 and 2.4.
         ("tensorflow==2.1.0", (2, 2)),
         ("tensorflow-gpu==2.2", (2, 3)),

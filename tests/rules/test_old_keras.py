@@ -151,3 +151,69 @@ def test_one_thread_filled_a_queue_in_keras_of_its_own_only():
     assert _found("OOM209", QUEUE.format(imports="import keras"), 2, 3) == ["warning"]
     assert _found("OOM209", QUEUE.format(imports="from tensorflow import keras"), 2, 3) == []
     assert _found("OOM209", QUEUE.format(imports="import keras"), 2, 15) == []
+
+
+BOARD = """\
+import numpy as np
+{imports}
+
+model = keras.models.Sequential()
+model.add(keras.layers.Conv2D(64, 3, padding="same", input_shape=(64, 64, 3)))
+model.add(keras.layers.GlobalAveragePooling2D())
+model.add(keras.layers.Dense(10))
+model.compile("sgd", "mse")
+x, y = np.zeros(({rows}, 64, 64, 3), "float32"), np.zeros(({rows}, 10), "float32")
+
+
+class Training:
+    def __init__(self, freq=1):
+        self.watchers = [keras.callbacks.TensorBoard("logs", histogram_freq=freq)]
+
+    def run(self):
+        model.fit(x, y, epochs=3, callbacks=self.watchers, {validation})
+
+
+Training().run()
+"""
+
+
+def _board(*version: int, imports: str = "import keras", rows: int = 40_000, validation: str) -> list[str]:
+    return _found("OOM414", BOARD.format(imports=imports, rows=rows, validation=validation), *version)
+
+
+@pytest.mark.parametrize(
+    ("validation", "found"),
+    [
+        # 64 x 64 x 64 x 4 B = 1 MiB a row of the convolution: 8,000 rows 7.8 GiB, 40,000 rows 39 GiB; T4: about 14
+        ("validation_split=0.2", ["warning"]),
+        ("validation_data=(x, y)", ["error"]),
+        ("validation_data=(x[:2000], y[:2000])", []),
+        ("validation_data=batches()", []),
+        ("verbose=0", []),
+    ],
+)
+def test_histograms_took_all_validation_data_at_once_before_2_0_5(validation, found):
+    assert _board(2, 0, 4, validation=validation) == found
+    assert _board(2, 0, 5, validation=validation) == []
+    assert _board(2, 3, validation=validation) == []
+    assert _board(3, validation=validation) == []
+
+
+def test_histograms_of_tensorflows_keras_did_not():
+    assert _board(2, 0, 4, imports="from tensorflow import keras", validation="validation_data=(x, y)") == []
+
+
+WEIGHTS = """\
+from tensorflow import keras
+
+model = keras.applications.VGG16(weights=None, classes=10)
+model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
+photos = read("photos")
+model.fit(photos, callbacks=[keras.callbacks.TensorBoard("logs", histogram_freq=1)])
+"""
+
+
+def test_histograms_of_weights_were_counted_in_cpp_before_2_6():
+    assert _found("OOM414", WEIGHTS, 2, 6) == ["error"]
+    assert _found("OOM414", WEIGHTS, 2, 4) == []
+    assert _found("OOM414", WEIGHTS, 2, 0, 4) == []
