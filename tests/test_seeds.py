@@ -29,7 +29,7 @@ POINT = {
     "multi_gpu_oom_2": {("OOM302", "note"), ("OOM501", "note")},
     "multi_gpu_oom_3": {("OOM401", "error"), ("OOM504", "error")},
     "gpu_memory_3": {("OOM401", "error")},
-    "resource_exhausted_1": {("OOM412", "warning")},
+    "resource_exhausted_1": {("OOM412", "note")},
     "resource_exhausted_2": {("OOM304", "note")},
     "resource_exhausted_3": {("OOM504", "note")},
     "training_oom_2": {("OOM311", "error")},  # right about memory, and its pictures stay 0 to 255

@@ -168,6 +168,35 @@ def assigned(block: cst.BaseSuite) -> list[str]:
     return _written(kept)
 
 
+def only_numbers(block: cst.BaseSuite, names: list[str]) -> bool:
+    """Whether all that a handler gives to some names is arithmetic, which takes no memory: `batch //= 2`."""
+    for node in statements(block):
+        match node:
+            case cst.Assign(targets=targets, value=value):
+                written = [name for target in targets for name in target_names(target.target)]
+            case (
+                cst.AugAssign(target=target, value=value)
+                | cst.AnnAssign(target=target, value=cst.CSTNode() as value)
+            ):
+                written = target_names(target)
+            case _:
+                continue
+        if set(written) & set(names) and not _is_arithmetic(value):
+            return False
+    return True
+
+
+def _is_arithmetic(node: cst.BaseExpression) -> bool:
+    match node:
+        case cst.Name() | cst.Attribute() | cst.Integer() | cst.Float():
+            return True
+        case cst.BinaryOperation(left=left, right=right):
+            return _is_arithmetic(left) and _is_arithmetic(right)
+        case cst.Call(func=cst.Name(value="max" | "min" | "int" | "round"), args=args):
+            return all(_is_arithmetic(arg.value) for arg in args)
+    return False
+
+
 def read_by_attempt(loop: cst.CSTNode, attempt: cst.Try, name: str) -> bool:
     """Whether the attempt, or what the loop does before it, uses a name."""
     assert isinstance(loop, cst.For | cst.While)

@@ -3,7 +3,8 @@
 ## What it does
 
 Reports a training call whose out-of-memory error (or any error) is caught so that the next attempt is made or
-prepared inside the `except` block, or made with a newly built model; as an error where it can never end.
+prepared inside the `except` block, or made with a newly built model; as an error where it can never end. Where the
+block only makes the batch smaller, which takes no memory, it is a note on the weights that the failed attempt left.
 
 ## Why is this bad?
 
@@ -23,15 +24,15 @@ model = keras.applications.ResNet50(weights=None, classes=10)
 model.compile(optimizer="adam", loss="sparse_categorical_crossentropy")
 data = keras.utils.image_dataset_from_directory("food", image_size=(224, 224), batch_size=None)
 
-batch_size = 256
-while True:
+
+def train(batch_size):
     try:
         model.fit(data.batch(batch_size), epochs=10)
-        break
     except tf.errors.ResourceExhaustedError:
-        batch_size //= 2
-        if batch_size < 1:
-            raise
+        train(batch_size // 2)
+
+
+train(256)
 ```
 
 ## Use instead
@@ -80,7 +81,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from oomlint.rules.training_loop import attempts
 
-from oomlint.dryrun.trace import Call, Handler
+from oomlint.dryrun.trace import Call, Handler, Loop
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import Edit, InsertAfter, RemoveStatement
 from oomlint.syntax.uses import uses
@@ -97,6 +98,8 @@ RULE = Rule(
     literals=("fit", "fit_generator", "train_on_batch", "apply_gradients"),
 )
 
+RESETS = ("keras.Model.set_weights", "keras.Model.load_weights")
+
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Each handler once, by the gravest of what it does."""
@@ -111,7 +114,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         retry = again.get(key)
         if retry is not None and item.broad and attempts.same_batch(item.call, retry):
             continue  # an interrupted run that is resumed: what failed was not the batch
-        finding = _in_handler(item, retry) if retry is not None else _in_loop(item)
+        finding = _in_handler(item, retry) if retry is not None else _in_loop(trace, item)
         if finding is not None:
             yield finding
 
@@ -134,7 +137,7 @@ def _in_handler(item: attempts.Attempt, call: Call) -> Finding:
 # --- a loop of attempts ---------------------------------------------------------------------------------
 
 
-def _in_loop(item: attempts.Attempt) -> Finding | None:
+def _in_loop(trace: Trace, item: attempts.Attempt) -> Finding | None:
     loop = attempts.loop_around(item)
     attempt = item.attempt.place.node
     if loop is None or not isinstance(attempt, cst.Try) or attempts.leaves(item.handler.body):
@@ -164,6 +167,8 @@ def _in_loop(item: attempts.Attempt) -> Finding | None:
         )
     if not reads:
         return None
+    if attempts.only_numbers(item.handler.body, reads):
+        return None if _weights_reset(trace, loop) else _weights_kept(item)
     return RULE.finding(
         item.facts.place,
         f"the next attempt is prepared inside the handler (`{reads[0]}`), which holds the failed one's memory, "
@@ -173,6 +178,22 @@ def _in_loop(item: attempts.Attempt) -> Finding | None:
         "(`set_weights`), or make each attempt a process of its own",
         fix=_fix(item, attempt),
     )
+
+
+def _weights_kept(item: attempts.Attempt) -> Finding:
+    return RULE.finding(
+        item.facts.place,
+        "the next attempt goes on from the weights that the failed one left: training starts with steps of another "
+        "batch size",
+        evidence=[Evidence("the attempt that may fail", item.call.place)],
+        help="keep `model.get_weights()` from before, and `set_weights` after the `try`; do no more than this in the "
+        "handler, where the failed attempt's memory is still held",
+        severity=Severity.NOTE,
+    )
+
+
+def _weights_reset(trace: Trace, loop: Loop) -> bool:
+    return any(loop in call.context.loops() for call in trace.calls(*RESETS))
 
 
 def _fix(item: attempts.Attempt, attempt: cst.Try) -> Fix | None:

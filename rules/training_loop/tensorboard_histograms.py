@@ -154,8 +154,8 @@ def _whole_validation(uses: list[tuple[Call, Call, Model]], settings: Settings) 
             nbytes,
             RULE.finding(
                 board.place,
-                f"before Keras 2.0.5 histograms are made in one run over all {rows.value:,} rows of validation data, of "
-                f"which one layer's output takes {size} (budget: {settings.budget.gpu_label})",
+                f"before Keras 2.0.5 histograms are made in one run over all {rows.value:,} rows of validation data, "
+                f"of which one layer's output takes {size} (budget: {settings.budget.gpu_label})",
                 evidence=[
                     Evidence("the layer with the largest output", place),
                     *factors(size),
