@@ -5,7 +5,7 @@
 Reports a Keras model that is made and then trained on each pass of a loop: folds of a cross-validation, points of a
 grid, trials of a search, clients, episodes; and a model that is compiled anew on each pass. The loop may be a `for`, a
 `while`, a comprehension, or the one that Optuna, keras_tuner or scikit-learn runs. Up to three passes known from
-the text are a note.
+the text are a note, and so are tests.
 
 For a project on a version before Keras 2.4 also a model that is loaded or built on each pass, or for each request of a
 web server, and only predicts: until then the operations of all models went into one graph.
@@ -76,6 +76,7 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.queries.asked_models import Asked, asked_models
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.model_rounds import Repeated, repeated_models
+from oomlint.dryrun.queries.unit_tests import is_test_module
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Rule, Safety, Severity
 
@@ -105,7 +106,7 @@ RULE = Rule(
     backends=TENSORFLOW_BACKEND,
 )
 
-FEW = 3  # passes that the text itself counts out: it grows, and ends soon
+FEW = 3  # passes that the text itself counts out: it grows, and ends soon, as in a test
 
 HELP = (
     "Run each pass in a fresh process (multiprocessing with spawn, one task per process), or build and compile one "
@@ -120,6 +121,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     for found in repeated_models(trace):
         passes = found.passes
         few = passes is not None and passes.value <= FEW and not passes.soft
+        few = few or is_test_module(found.place.source)
         yield RULE.finding(
             found.place,
             f"a model is {found.verb} and trained on {_passes(found)}: each leaves its graph, weights and "
