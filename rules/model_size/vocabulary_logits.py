@@ -2,9 +2,10 @@
 
 ## What it does
 
-Reports outputs of a trained model that have 1,000 classes or more (words, items), where the tensors of that size
-that a training step holds take more than a quarter of the GPU's memory; as an error if they take more than all of
-it. Where the batch, the length or the vocabulary is not known, nothing is said.
+Reports outputs of a trained model that have 1,000 classes or more (words, items), of a layer or a product with the
+embedding's own table, where the tensors of that size that a training step holds take more than a quarter of the GPU's
+memory; as an error if they take more than all of it. Where the batch, the length or the vocabulary is not known,
+nothing is said.
 
 ## Why is this bad?
 
@@ -75,7 +76,7 @@ RULE = Rule(
     name="vocabulary-logits",
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
-    literals=("Dense", "EinsumDense"),
+    literals=("Dense", "EinsumDense", "Conv1D", "matmul", "einsum"),
 )
 
 
@@ -86,11 +87,16 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         severity = severity_of(output.bytes, budget)
         if severity is None:
             continue
+        before = given(output.layer) if output.layer is not None else ()
         yield RULE.finding(
             output.place,
             f"an output of {formula(output.factors, output.itemsize)} = {human(output.single)} is held "
             f"{len(output.parts)} times in training: {human(output.bytes)}, {against(output.bytes, budget)}",
-            evidence=(*given(output.layer), *origins(output.factors), *_held(output)),
+            evidence=(
+                *before,
+                *origins(output.factors),
+                *_held(output),
+            ),
             help=_help(output),
             severity=severity,
         )

@@ -542,6 +542,36 @@ inputs = keras.Input((14,))
 x = Scale(9)(inputs)
 model = keras.Model(inputs, keras.layers.Dense(4)(x))
 """,
+    "tied words": """
+class Tied(keras.layers.Layer):
+    def __init__(self, words):
+        super().__init__()
+        self.words = words
+
+    def call(self, inputs):
+        return tf.matmul(inputs, self.words.embeddings, transpose_b=True)
+
+
+words = keras.layers.Embedding(50, 8)
+ids = keras.Input((7,), dtype="int32")
+model = keras.Model(ids, Tied(words)(keras.layers.GRU(8, return_sequences=True)(words(ids))))
+""",
+    "a head by letters": """
+class Head(keras.layers.Layer):
+    def __init__(self, words):
+        super().__init__()
+        self.words = words
+
+    def build(self, input_shape):
+        self.table = self.add_weight(shape=(input_shape[-1], self.words))
+
+    def call(self, inputs):
+        return tf.einsum("btw,wv->btv", inputs, self.table)
+
+
+hidden = keras.Input((7, 8))
+model = keras.Model(hidden, Head(50)(hidden))
+""",
     "a custom layer with weights of its own": """
 class Linear(keras.layers.Layer):
     def __init__(self, units=32):

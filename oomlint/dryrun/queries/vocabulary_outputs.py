@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from oomlint.syntax.place import Place
 
 WORDS = 1000  # fewer are classes
+MAKING = frozenset(["Dense", "EinsumDense", "Conv1D", "Convolution1D"])
+PRODUCTS = frozenset(["matmul", "einsum", "tensordot"])
+HALVES = {"float16": 2, "bfloat16": 2}
 # Layers between the one that makes the numbers and the model's output.
 PASSING = frozenset(["Activation", "Softmax", "Dropout", "Identity", "Masking", "ActivityRegularization"])
 SPARSE = frozenset(["sparsecategoricalcrossentropy", "sparse_categorical_crossentropy"])
@@ -43,7 +46,7 @@ DENSE = frozenset(
 class Output:
     """One output: `factors` make its elements; `parts` are the tensors of that size that a step holds."""
 
-    layer: Layer
+    layer: Layer | None  # None: a product of tensors, as with the embedding's own table
     place: Place
     trained: Trained
     factors: tuple[Factor, ...]
@@ -79,10 +82,9 @@ def _output(tensor: Value, trained: Trained) -> Output | None:
     if shape is None or not 2 <= len(shape) <= 3 or (known(shape[-1]) or 0) < WORDS:
         return None
     found = _maker(tensor)
-    if found is None or id(found[0]) in trained.frozen:
+    if found is None or (found.layer is not None and id(found.layer) in trained.frozen):
         return None
-    layer, softmax = found
-    place = layer.made_by.place if layer.made_by is not None else None
+    layer, place, softmax = found.layer, found.place, found.softmax
     factors = [batch_factor(shape, trained.batch), factor("words", shape[-1])]
     if len(shape) == 3:
         factors.insert(1, factor("positions", shape[1]))
@@ -94,13 +96,28 @@ def _output(tensor: Value, trained: Trained) -> Output | None:
         parts.insert(1, "their softmax")
     if _loss_name(trained.loss) in DENSE:
         parts.append("the one-hot labels")
-    return Output(layer, place, trained, whole, itemsize_of(layer), tuple(parts))
+    itemsize = (
+        itemsize_of(layer) if layer is not None else HALVES.get(getattr(tensor, "dtype", None) or "", 4)
+    )
+    return Output(layer, place, trained, whole, itemsize, tuple(parts))
 
 
-def _maker(tensor: Value) -> tuple[Layer, bool] | None:
-    """The dense layer behind an output, and whether a softmax stands on it."""
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """What made an output, and whether a softmax stands on it."""
+
+    layer: Layer | None
+    place: Place | None
+    softmax: bool
+
+
+def _maker(tensor: Value) -> _Maker | None:
+    """The dense layer or product behind an output."""
     softmax = False
     for _ in range(32):
+        made = tensor.origin if isinstance(tensor, Array) else None
+        if made is not None and made.text.rpartition(".")[2] in PRODUCTS:
+            return _Maker(None, made.place, softmax)
         node = tensor.producer if isinstance(tensor, Array) else None
         if not isinstance(node, Node):
             return None
@@ -113,6 +130,9 @@ def _maker(tensor: Value) -> tuple[Layer, bool] | None:
             continue
         if not isinstance(layer, Layer):
             return None
+        if isinstance(result := layer.attributes.get("_result"), Array):
+            tensor = result  # what the program's own layer gave
+            continue
         name = short(layer)
         if name == "TimeDistributed" and isinstance(layer.inner, Layer):
             inner = short(layer.inner)
@@ -120,8 +140,8 @@ def _maker(tensor: Value) -> tuple[Layer, bool] | None:
         else:
             inner, activation = name, config_of(layer).get("activation")
         softmax = softmax or inner == "Softmax" or _named(activation, layer) == "softmax"
-        if inner in ("Dense", "EinsumDense"):
-            return layer, softmax
+        if inner in MAKING:
+            return _Maker(layer, layer.made_by.place if layer.made_by is not None else None, softmax)
         if inner not in PASSING or not node.inputs:
             return None
         tensor = node.inputs[0]

@@ -199,3 +199,16 @@ def with_dim(shape: Shape | None, axis: int, dim: Dim) -> Shape | None:
         return None
     axis %= len(shape)
     return (*shape[:axis], dim, *shape[axis + 1 :])
+
+
+def einsum_shape(text: object, shapes: list[Shape | None]) -> Shape | None:
+    """What `einsum("btd,dv->btv", ...)` gives, where the letters and all shapes tell."""
+    if not isinstance(text, str) or "->" not in text or "." in text:
+        return None
+    inputs, _, output = text.replace(" ", "").partition("->")
+    sizes: dict[str, Dim] = {}
+    for letters, shape in zip(inputs.split(","), shapes):
+        if shape is None or len(shape) != len(letters):
+            return None
+        sizes.update((letter, dim) for letter, dim in zip(letters, shape) if dim is not None)
+    return tuple(sizes.get(letter) for letter in output)

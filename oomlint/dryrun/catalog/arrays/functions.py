@@ -26,6 +26,7 @@ from oomlint.dryrun.values.shapes import (
     broadcast,
     derived,
     dimension_at,
+    einsum_shape,
     known,
     number,
     reduce,
@@ -315,19 +316,13 @@ def einsum(call: Call, run: Run) -> Value:
     """Products by letters, where the letters say what comes out."""
     text = call.arguments[0].const() if call.arguments else None
     operands = [as_array(argument.value) for argument in call.arguments[1:] if argument.name is None]
-    if not isinstance(text, str) or "->" not in text or "." in text or not operands:
+    shape = einsum_shape(text, [None if operand is None else operand.shape for operand in operands])
+    if shape is None or not operands:
         return nothing(call)
-    inputs, _, output = text.replace(" ", "").partition("->")
-    sizes: dict[str, Const] = {}
     dtype = operands[0].dtype if operands[0] is not None else None
-    for letters, operand in zip(inputs.split(","), operands):
-        if operand is None or operand.shape is None or len(operand.shape) != len(letters):
-            return nothing(call)
-        dtype = promote(dtype, operand.dtype)
-        for letter, dim in zip(letters, operand.shape):
-            if dim is not None:
-                sizes[letter] = dim
-    return made(call, tuple(sizes.get(letter) for letter in output), dtype)
+    for operand in operands[1:]:
+        dtype = promote(dtype, operand.dtype if operand is not None else None)
+    return made(call, shape, dtype)
 
 
 @function("numpy.cov", "numpy.corrcoef", parameters="m")

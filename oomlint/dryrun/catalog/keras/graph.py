@@ -225,15 +225,21 @@ def weights_of(layer: Value) -> dict[str, Shape] | None:
 
 
 def count_parameters(layers: list[Value] | None, sure: bool = True) -> Const | None:
-    """The parameters of several layers, each counted once."""
+    """The parameters of several layers, each counted once: also one that another holds (an embedding and its head)."""
     if layers is None or not sure:
         return None
     total = 0
+    counted = {id(layer) for layer in layers}
     for layer in layers:
-        number = parameters(weights_of(layer))
-        if number is None:
+        shared = []
+        for part in tensors(layer.attributes.get("_parts")) if isinstance(layer, Layer) else ():
+            if id(part) in counted:
+                shared.append(part)
+            counted.add(id(part))
+        numbers = [number for one in (layer, *shared) if (number := parameters(weights_of(one))) is not None]
+        if len(numbers) <= len(shared):
             return None
-        total += number
+        total += numbers[0] - sum(numbers[1:])
     return Const(total)
 
 

@@ -8,6 +8,7 @@ from oomlint.dryrun.catalog.keras.apply import (
     DATA_FORMAT,
     WRAPPERS,
     apply_layer,
+    config_of,
     has_no_weights,
     inputs_of,
     named,
@@ -15,7 +16,15 @@ from oomlint.dryrun.catalog.keras.apply import (
 from oomlint.dryrun.catalog.keras.dims import Config
 from oomlint.dryrun.catalog.keras.graph import Node, symbolic, tensors, trained_weights
 from oomlint.dryrun.catalog.keras.kinds import KINDS
-from oomlint.dryrun.catalog.registry import attribute, facet, function, method, prefix, signature
+from oomlint.dryrun.catalog.registry import (
+    AttributeHandler,
+    attribute,
+    facet,
+    function,
+    method,
+    prefix,
+    signature,
+)
 from oomlint.dryrun.values.arrays import Array, Shape
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Instance
@@ -215,6 +224,26 @@ def layer_weights(value: Value, run: Run) -> Value:
     return Sequence(
         "list", items=[Array("variable", shape, "float32", producer=value) for shape in weights.values()]
     )
+
+
+def _weight(name: str) -> AttributeHandler:
+    """What `layer.kernel` and the like give."""
+
+    def weight(value: Value, run: Run) -> Value:
+        assert isinstance(value, Layer)
+        shape = (value.weights or {}).get(name)
+        if shape is None and name == "embeddings":  # known before it is called
+            config = config_of(value)
+            shape = (config.dim("input_dim"), config.dim("output_dim"))
+        if shape is None or None in shape:
+            return Unknown()
+        return Array("variable", shape, "float32", producer=value)
+
+    return weight
+
+
+for _name in ("kernel", "bias", "embeddings", "recurrent_kernel"):
+    attribute(Layer, _name)(_weight(_name))
 
 
 @attribute(Model, "output_shape")

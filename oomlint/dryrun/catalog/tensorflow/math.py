@@ -12,7 +12,16 @@ from oomlint.dryrun.catalog.tensorflow.tensors import axis_of, shaped, typed, wa
 from oomlint.dryrun.trace import Branch
 from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref, join, tags_of
-from oomlint.dryrun.values.shapes import axes_of, broadcast, derived, number, reduce, stack, transpose
+from oomlint.dryrun.values.shapes import (
+    axes_of,
+    broadcast,
+    derived,
+    einsum_shape,
+    number,
+    reduce,
+    stack,
+    transpose,
+)
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -168,6 +177,16 @@ def multiplied(call: Call, run: Run) -> Value:
     return result(
         call, lead, matmul(*shapes), typed(lead), tags_of(one or Unknown()) | tags_of(two or Unknown())
     )
+
+
+@function("tf.einsum", "tf.linalg.einsum", parameters="equation")
+def einsum(call: Call, run: Run) -> Value:
+    """Products by letters."""
+    operands = [deref(argument.value) for argument in call.arguments[1:] if argument.name is None]
+    shape = einsum_shape(call.const("equation"), [shaped(operand) for operand in operands])
+    lead = next((operand for operand in operands if isinstance(operand, Array)), None)
+    tags = frozenset().union(*map(tags_of, operands))
+    return Unknown(tags=tags) if lead is None else result(call, lead, shape, typed(lead), tags)
 
 
 @function("tf.cond", "tf.case", parameters="pred true_fn false_fn")
