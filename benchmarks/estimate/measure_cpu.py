@@ -1,0 +1,112 @@
+"""Measures what a training step really takes, on the CPU and without XLA: the truth for engine graph.
+
+    python benchmarks/estimate/measure_cpu.py mlp:512:adam unet:4:momentum ... >> benchmarks/estimate/cpu_truth.jsonl
+
+Each configuration (a case of models.py, a batch, an optimizer, optionally a policy) runs in a process of its own with
+one thread and an allocator that gives every larger buffer back to the system at once (MALLOC_MMAP_THRESHOLD_; no
+oneDNN, whose pool never gives back). The step runs a few times; then the kernel's high-water mark of resident memory is
+reset (5 to /proc/self/clear_refs) and one more step is run. A line says how far it went above what was resident.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ENVIRONMENT = {
+    "MALLOC_MMAP_THRESHOLD_": "65536",
+    "MALLOC_TRIM_THRESHOLD_": "65536",
+    "MALLOC_ARENA_MAX": "1",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+    "CUDA_VISIBLE_DEVICES": "-1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "KERAS_BACKEND": "tensorflow",
+}
+OPTIMIZERS = {
+    "sgd": "SGD()",
+    "momentum": "SGD(0.01, momentum=0.9)",
+    "adam": "Adam()",
+    "adamw": "AdamW()",
+    "rmsprop": "RMSprop()",
+    "clipped": "Adam(global_clipnorm=1.0)",
+    "ema": "SGD(0.01, use_ema=True)",
+}
+
+
+def _status(key: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(key):
+            return int(line.split()[1]) * 1024
+    raise LookupError(key)
+
+
+def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> dict[str, object]:
+    """One configuration, in this process."""
+    import tensorflow as tf
+
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    import keras
+    import numpy as np
+
+    sys.path.insert(0, str(Path(__file__).parent))
+    import models
+
+    keras.config.set_dtype_policy(policy)
+    case = models.case(name)
+    model = case.model
+    made = eval(f"keras.optimizers.{OPTIMIZERS[optimizer]}", {"keras": keras})
+    model.compile(optimizer=made, loss=case.loss, jit_compile=False)
+    made.build(model.trainable_variables)
+    xs, y = case.specs(batch)
+    random = np.random.default_rng(0)
+
+    def data(spec: tuple[tuple[int, ...], str]) -> tf.Tensor:
+        shape, dtype = spec
+        values = random.integers(0, 2, shape) if "int" in dtype else random.random(shape)
+        return tf.constant(values.astype(dtype))
+
+    x = [data(spec) for spec in xs]
+    batch_of = (x[0] if len(x) == 1 else x,) + (() if y is None else (data(y),))
+    step = tf.function(lambda *parts: model.train_step(parts), autograph=False)
+    for _ in range(4):
+        step(*batch_of)
+    peaks = []
+    for _ in range(3):
+        before = _status("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")
+        step(*batch_of)
+        peaks.append(_status("VmHWM") - before)
+    inputs = sum(int(np.prod(part.shape)) * part.dtype.size for part in tf.nest.flatten(batch_of))
+    return {
+        "model": name, "batch": batch, "optimizer": optimizer, "policy": policy, "step_bytes": min(peaks),
+        "spread_bytes": max(peaks) - min(peaks), "input_bytes": inputs, "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+    }  # fmt: skip
+
+
+def main(configurations: list[str]) -> None:
+    """Each in a child process."""
+    for configuration in configurations:
+        child = subprocess.run(
+            [sys.executable, __file__, "--one", configuration],
+            env=os.environ | ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if child.returncode:
+            print(configuration, child.stderr.strip().splitlines()[-1:], file=sys.stderr)
+        else:
+            print(child.stdout.strip().splitlines()[-1], flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--one"]:
+        parts = sys.argv[2].rsplit(":", 3 if sys.argv[2].count(":") > 2 and "float" in sys.argv[2] else 2)
+        print(json.dumps(measure(parts[0], int(parts[1]), *parts[2:])))
+    else:
+        main(sys.argv[1:])

@@ -1,0 +1,46 @@
+"""The footprint of a step that TensorFlow runs from a graph, or operation by operation."""
+
+from __future__ import annotations
+
+from oomlint.estimate.worker.graph import order
+from oomlint.estimate.worker.graph.lives import Lives, simulate
+from oomlint.estimate.worker.graph.parts import layers_of, parts_of, timeline_of
+from oomlint.estimate.worker.graph.program import Program
+from oomlint.estimate.worker.graph.tracing import traced
+from oomlint.estimate.worker.state import state_bytes
+from oomlint.estimate.worker.subject import Footprint, Subject
+
+# benchmarks/estimate/compare_cpu.py: the worst of its rows to either side.
+LOWER, UPPER = 0.08, 0.08
+
+
+def footprint(subject: Subject, program: str) -> Footprint:
+    """Peak, parts and layers of a step. `program` is `graph`, `xla` or `eager`."""
+    eager = program == "eager"
+    step = traced(subject, optimized=not eager)
+    lives = simulate(step, order.as_made(step) if eager else order.queued(step), inside=inside)
+    state = state_bytes(subject.model, None if subject.mode == "predict" else subject.model.optimizer)
+    parts = parts_of(step, lives) | {"weights": state["weights"], "optimizer_state": state["optimizer_state"]}
+    return Footprint(
+        peak=sum(parts.values()),
+        parts=parts,
+        certainty={
+            name: "exact" if name in ("weights", "optimizer_state", "input") else "estimated"
+            for name in parts
+        },
+        layers=layers_of(step, lives, subject.model),
+        timeline=timeline_of(step, lives, sum(state.values()), subject.model),
+        peak_at=step.operations[lives.peak_at].name if lives.peak_at >= 0 else "",
+        lower=LOWER,
+        upper=UPPER,
+    )
+
+
+def inside(body: Program) -> int:
+    """What a loop's body, or a function that is called, takes at its own peak beside what it is given."""
+    return peak_of(body).peak
+
+
+def peak_of(program: Program) -> Lives:
+    """The lives of a program's buffers on a GPU."""
+    return simulate(program, order.queued(program), inside=inside)

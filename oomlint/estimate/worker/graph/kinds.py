@@ -1,0 +1,39 @@
+"""What TensorFlow's kernels do with buffers, by operation.
+
+Aliases hand on a buffer; forwarders write into an input that nobody else needs
+(`forward_input_or_allocate_output` in tensorflow/core/kernels and cwise_ops_common.h); all others allocate.
+"""
+
+from __future__ import annotations
+
+ALIASES = frozenset(
+    """
+    Identity IdentityN Reshape Squeeze ExpandDims StopGradient PreventGradient Snapshot EnsureShape Bitcast
+    CheckNumerics CheckNumericsV2 PlaceholderWithDefault _Retval _Arg Enter Exit NextIteration Switch Merge
+    """.split()
+)
+
+# Element by element, one input of the output's shape: core/kernels/cwise_ops.h and the activations' own kernels.
+FORWARDING = frozenset(
+    """
+    Abs Acos Acosh Add AddN AddV2 Asin Asinh Atan Atan2 Atanh BiasAdd BiasAddV1 BitwiseAnd BitwiseOr Ceil ClipByValue
+    Cos Cosh Digamma Div DivNoNan Elu EluGrad Erf Erfc Erfinv Exp Expm1 Floor FloorDiv FloorMod Inv InvGrad
+    LeakyRelu LeakyReluGrad Lgamma Log Log1p LogSoftmax LogicalAnd LogicalNot LogicalOr MatrixBandPart Maximum
+    Minimum Mod Mul MulNoNan Ndtri Neg Pow RealDiv Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Rint
+    Round Rsqrt RsqrtGrad Select SelectV2 Selu SeluGrad Sigmoid SigmoidGrad Sign Sin Sinh Softmax Softplus
+    SoftplusGrad Softsign SoftsignGrad Sqrt SqrtGrad Square SquaredDifference Sub Tan Tanh TanhGrad Xdivy Xlog1py
+    Xlogy ZerosLike OnesLike ScatterNdNonAliasingAdd TensorScatterUpdate TensorScatterAdd InplaceUpdate
+    """.split()
+)
+
+READS = frozenset({"ReadVariableOp"})
+# These put a new buffer in the variable's place; the rest of the updates happens in the variable's own.
+ASSIGNS = frozenset({"AssignVariableOp"})
+
+# Scalars, shapes and handles: on the host, or next to nothing.
+FREE = frozenset(
+    """
+    Const Given NoOp Shape ShapeN Size Rank BroadcastGradientArgs Placeholder VarHandleOp VarIsInitializedOp
+    ControlTrigger TensorListReserve EmptyTensorList TensorListLength TensorListElementShape
+    """.split()
+)

@@ -1,0 +1,188 @@
+"""The lives of the buffers of a program, in a given order of its operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from oomlint.estimate.worker.graph.kinds import ALIASES, ASSIGNS, FORWARDING, FREE, READS
+from oomlint.estimate.worker.graph.program import Operation, Output, Program
+
+ROUNDING = 256  # bytes: kMinAllocationSize in xla/tsl/framework/bfc_allocator.h
+
+
+@dataclass(slots=True, eq=False)
+class Buffer:
+    """A piece of memory: who made it, and how many uses are still to come."""
+
+    size: int
+    maker: int
+    uses: int = 0
+    kept: bool = False  # an input of the step, or what a variable holds
+    variable: str = ""  # the variable whose value it is
+    apart: bool = False  # counted with the weights, not here
+    holders: list[int] = field(default_factory=list)  # the operations whose output lies in it
+
+
+@dataclass(slots=True)
+class Lives:
+    """What the simulation found. `timeline`: bytes while each operation of `order` ran. `at_peak`: who was alive."""
+
+    peak: int = 0
+    peak_at: int = -1
+    order: list[int] = field(default_factory=list)
+    timeline: list[int] = field(default_factory=list)
+    at_peak: tuple[Buffer, ...] = ()
+    buffers: list[Buffer] = field(default_factory=list)  # all of the step
+
+
+def rounded(size: int, to: int = ROUNDING) -> int:
+    """As the allocator rounds."""
+    return -(-size // to) * to if size > 0 else 0
+
+
+def simulate(
+    program: Program,
+    order: Iterable[int],
+    *,
+    scratch: Callable[[Operation], int] = lambda operation: 0,
+    inside: Callable[[Program], int] = lambda body: 0,
+    rounding: int = ROUNDING,
+    aliasing: bool = True,
+) -> Lives:
+    """Bytes that the step takes beside its variables.
+
+    `scratch` is what an operation takes while it runs and gives back; `inside` the peak of a loop's body. Without
+    `aliasing` every output has a buffer of its own: what plain liveness would say, for comparison.
+    """
+    simulation = _Simulation(program, scratch, inside)
+    simulation.rounding, simulation.aliasing = rounding, aliasing
+    return simulation.run(order)
+
+
+class _Simulation:
+    rounding = ROUNDING
+    aliasing = True
+
+    def __init__(
+        self,
+        program: Program,
+        scratch: Callable[[Operation], int],
+        inside: Callable[[Program], int],
+    ) -> None:
+        self.operations = program.operations
+        self.scratch, self.inside = scratch, inside
+        self.uses: dict[Output, int] = {}
+        for operation in program.operations:
+            for source in operation.inputs:
+                self.uses[source] = self.uses.get(source, 0) + 1
+        for source in program.fetched:
+            self.uses[source] = self.uses.get(source, 0) + 1
+        self.buffers: dict[Output, Buffer | None] = {}
+        self.variables: dict[str, Buffer] = {}
+        self.alive: dict[int, Buffer] = {}
+        self.bytes = 0
+        self.found = Lives()
+
+    def run(self, order: Iterable[int]) -> Lives:
+        for number in order:
+            operation = self.operations[number]
+            given = [self.buffers.get(source) for source in operation.inputs]
+            made = self._outputs(number, operation, given)
+            meanwhile = self.bytes + self.scratch(operation)
+            if operation.body is not None:
+                meanwhile += self.inside(operation.body)
+            self.found.order.append(number)
+            self.found.timeline.append(meanwhile)
+            if meanwhile > self.found.peak:
+                self.found.peak, self.found.peak_at = meanwhile, number
+                self.found.at_peak = tuple(self.alive.values())
+            for position, buffer in enumerate(made):
+                self.buffers[number, position] = buffer
+                if buffer is not None:
+                    buffer.uses += self.uses.get((number, position), 0)
+                    buffer.holders.append(number)
+            for buffer in given:
+                if buffer is not None:
+                    buffer.uses -= 1
+            for buffer in {id(one): one for one in [*given, *made] if one is not None}.values():
+                self._leave(buffer)
+        return self.found
+
+    def _outputs(self, number: int, operation: Operation, given: list[Buffer | None]) -> list[Buffer | None]:
+        if operation.type == "Argument":  # of the step: it stays for as long as the step runs
+            return [self._allocate(size, number, kept=True) for size in operation.outputs]
+        if operation.type in READS:
+            return [self._value(operation.variable, operation.outputs[0], number)]
+        if operation.type in ASSIGNS:
+            self._assign(operation, given)
+            return []
+        if operation.type in FREE:
+            return [None] * len(operation.outputs)
+        if operation.type in ALIASES and self.aliasing:
+            return [
+                given[min(position, len(given) - 1)] if given else None
+                for position in range(len(operation.outputs))
+            ]
+        forwarded = None
+        if operation.type in FORWARDING and self.aliasing:
+            forwarded = self._forwarded(operation, given)
+        rest = operation.outputs if forwarded is None else operation.outputs[1:]
+        allocated: list[Buffer | None] = [self._allocate(size, number) for size in rest]
+        return allocated if forwarded is None else [forwarded, *allocated]
+
+    def _forwarded(self, operation: Operation, given: list[Buffer | None]) -> Buffer | None:
+        """An input that ends here and is as large as the output."""
+        size = rounded(operation.outputs[0], self.rounding)
+        for buffer in given:
+            if (
+                buffer is not None
+                and not buffer.kept
+                and buffer.size == size
+                and buffer.uses == sum(other is buffer for other in given)
+            ):
+                return buffer
+        return None
+
+    def _value(self, variable: str, size: int, number: int) -> Buffer:
+        """What a variable holds; its first value is counted apart, with the weights."""
+        if variable not in self.variables:
+            self.variables[variable] = Buffer(
+                rounded(size, self.rounding), number, kept=True, variable=variable, apart=True
+            )
+        return self.variables[variable]
+
+    def _assign(self, operation: Operation, given: list[Buffer | None]) -> None:
+        """The variable takes over the new value's buffer; the old one goes when nothing reads it any more.
+
+        The old one's bytes were counted with the weights, so the sum is less by them from there on.
+        """
+        new = given[-1]
+        if new is None or new.kept:
+            return
+        old = self.variables.get(operation.variable)
+        new.kept, new.variable = True, operation.variable
+        self.variables[operation.variable] = new
+        if old is None:
+            self.bytes -= new.size
+        else:
+            old.kept = False
+            self._leave(old)
+
+    def _allocate(self, size: int, number: int, kept: bool = False) -> Buffer | None:
+        if size <= 0:
+            return None
+        buffer = Buffer(rounded(size, self.rounding), number, kept=kept)
+        self.alive[id(buffer)] = buffer
+        self.found.buffers.append(buffer)
+        self.bytes += buffer.size
+        return buffer
+
+    def _leave(self, buffer: Buffer) -> None:
+        if buffer.uses > 0 or buffer.kept:
+            return
+        if buffer.apart:
+            buffer.apart = False
+            self.bytes -= buffer.size
+        elif self.alive.pop(id(buffer), None) is not None:
+            self.bytes -= buffer.size

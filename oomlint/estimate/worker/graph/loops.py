@@ -1,0 +1,61 @@
+"""Loops keep what their rounds make in tensor lists: an element for each round, held until the lists are read."""
+
+from __future__ import annotations
+
+from oomlint.estimate.worker.graph.kinds import ALIASES, READS
+from oomlint.estimate.worker.graph.lives import rounded
+from oomlint.estimate.worker.graph.program import Operation, Output, Program
+
+_PUSHES = ("TensorListPushBack", "TensorListSetItem")
+_THROUGH = ("Identity", "TensorListPopBack")
+# What is pushed and takes no room: weights, constants, rows of a list that is there already.
+_SHARED = frozenset({*READS, "Const", "TensorListGetItem"})
+
+
+def list_bytes(loop: Operation) -> tuple[int, ...]:
+    """The loop's outputs in bytes, tensor lists at their full length.
+
+    What several lists hold (a state that is both an output and kept for the gradient) is counted in the first.
+    """
+    body = loop.body
+    assert body is not None
+    seen: set[Output] = set()
+    sizes = []
+    for position, size in enumerate(loop.outputs):
+        if loop.dtypes[position] == "variant" and position < len(body.fetched):
+            pushed = _pushed(body, body.fetched[position])
+            size = 0
+            if pushed is not None and pushed not in seen:
+                seen.add(pushed)
+                size = loop.rounds * rounded(_bytes(body, pushed))
+        sizes.append(size)
+    return tuple(sizes)
+
+
+def _pushed(body: Program, result: Output) -> Output | None:
+    """What one round adds to a list; None if the body only reads the list, or what it adds takes no room."""
+    number = result[0]
+    while True:
+        operation = body.operations[number]
+        if operation.type in _PUSHES:
+            source = _source(body, operation.inputs[-1])
+            if body.operations[source[0]].type == "Given" and source[0] in body.arguments:
+                # The state that the round began with is what the one before made.
+                source = _source(body, body.fetched[body.arguments.index(source[0])])
+            kind = body.operations[source[0]].type
+            return None if kind in _SHARED or kind == "Given" else source
+        if operation.type not in _THROUGH or not operation.inputs:
+            return None
+        number = operation.inputs[0][0]
+
+
+def _source(body: Program, output: Output) -> Output:
+    """The tensor behind aliases."""
+    while body.operations[output[0]].type in ALIASES and body.operations[output[0]].inputs:
+        output = body.operations[output[0]].inputs[0]
+    return output
+
+
+def _bytes(body: Program, output: Output) -> int:
+    sizes = body.operations[output[0]].outputs
+    return sizes[output[1]] if output[1] < len(sizes) else 0

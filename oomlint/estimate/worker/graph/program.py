@@ -1,0 +1,48 @@
+"""A step as operations with buffers: what the simulation works on, with no TensorFlow in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Output = tuple[int, int]  # an operation's number, and which of its outputs
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operation. `outputs` are bytes, `shapes` the outputs' shapes; `inputs` name other operations' outputs.
+
+    `variable` is the handle that it reads or writes; `body` what a loop runs, for `rounds` rounds.
+    """
+
+    name: str
+    type: str
+    inputs: tuple[Output, ...] = ()
+    controls: tuple[int, ...] = ()
+    outputs: tuple[int, ...] = ()
+    shapes: tuple[tuple[int, ...], ...] = ()
+    dtypes: tuple[str, ...] = ()
+    variable: str = ""
+    body: Program | None = None
+    rounds: int = 1
+
+
+@dataclass(slots=True)
+class Program:
+    """Operations in the order in which they were made, what is fetched, and what the program is given.
+
+    `arguments` are the operations that stand for its inputs; `results` for those of a loop's body, in order.
+    """
+
+    operations: list[Operation]
+    fetched: tuple[Output, ...] = ()
+    arguments: tuple[int, ...] = ()
+
+    def consumers(self) -> list[list[int]]:
+        """For each operation those that wait for it, in order, an edge each."""
+        after: list[list[int]] = [[] for _ in self.operations]
+        for number, operation in enumerate(self.operations):
+            for source, _ in operation.inputs:
+                after[source].append(number)
+            for source in operation.controls:
+                after[source].append(number)
+        return after

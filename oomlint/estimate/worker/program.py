@@ -1,0 +1,71 @@
+"""Which program trains on the GPU: one that XLA compiles, a TensorFlow graph, or operations one by one.
+
+That decides the memory, and on a machine without a GPU Keras answers for the CPU; so its rules are applied here for
+the GPU (Keras 3.15.1: keras/src/trainers/trainer.py `_resolve_auto_jit_compile` and `model_supports_jit`,
+keras/src/backend/tensorflow/trainer.py; Keras 2 does not compile unless it is told to).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from oomlint.estimate.request import Request
+from oomlint.estimate.worker.subject import Subject
+from oomlint.estimate.worker.weightless import backend_name
+
+Program = Literal["xla", "graph", "eager"]
+
+
+def program_of(subject: Subject, request: Request) -> tuple[Program, str]:
+    """The program, and the reason in words."""
+    model = subject.model
+    plain: Program = "eager" if backend_name() == "jax" else "graph"
+    if getattr(model, "run_eagerly", False):
+        return "eager", "the model is compiled with run_eagerly=True"
+    if request.jit == "off":
+        return plain, "--jit off"
+    refusing = _refusing(model)
+    asked = asked_jit(model)
+    if request.jit == "on" or asked is True:
+        if refusing:
+            return plain, f"Keras does not compile {refusing}, even with jit_compile=True"
+        return "xla", "--jit on" if request.jit == "on" else "the model is compiled with jit_compile=True"
+    if asked is False:
+        return plain, "the step runs without XLA (jit_compile=False, or a training loop of the script's own)"
+    if is_legacy(model):
+        return "graph", "Keras 2 compiles no step with XLA unless it is told to"
+    if request.replicas > 1 or getattr(model, "_distribute_strategy", None) is not None:
+        return "graph", "Keras compiles no step with XLA under a tf.distribute strategy"
+    if refusing:
+        return plain, f"Keras does not compile {refusing} with XLA"
+    if backend_name() == "tensorflow" and _is_deterministic():
+        return "graph", "Keras compiles no step with XLA while op determinism is on"
+    return "xla", "Keras 3 compiles the training step with XLA on a GPU (jit_compile='auto')"
+
+
+def asked_jit(model: Any) -> Any:
+    """What `compile` was given for `jit_compile` (True, False, "auto"); Keras puts what it means here in its place."""
+    config = getattr(model, "_compile_config", None)
+    if config is not None:
+        return getattr(config, "config", {}).get("jit_compile", "auto")
+    return getattr(model, "_jit_compile", None)
+
+
+def is_legacy(model: Any) -> bool:
+    """Whether it is a model of Keras 2 (`tf_keras`, or `tf.keras` before 2.16)."""
+    return any(base.__module__.startswith(("tf_keras", "keras.engine")) for base in type(model).__mro__)
+
+
+def _refusing(model: Any) -> str:
+    """A layer that cannot be compiled; the default LSTM and GRU run on cuDNN instead."""
+    layers = model._flatten_layers() if hasattr(model, "_flatten_layers") else ()
+    for layer in layers:
+        if not getattr(layer, "supports_jit", True):
+            return f"{type(layer).__name__} {layer.name!r}"
+    return ""
+
+
+def _is_deterministic() -> bool:
+    from tensorflow.python.framework.config import is_op_determinism_enabled
+
+    return bool(is_op_determinism_enabled())

@@ -1,0 +1,132 @@
+"""Engine graph on real models: parts by hand, and the step's peak against what the process really takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from fixture_files import ROOT
+
+tensorflow = pytest.importorskip("tensorflow")
+
+SCRIPT = """
+import json, sys
+import keras
+from oomlint.estimate.worker.graph.engine import footprint
+from oomlint.estimate.worker.subject import Spec, Subject
+from oomlint.estimate.worker.weightless_tensorflow import without_memory
+{body}
+found = footprint(Subject(model, data, mode), program)
+print(json.dumps({{"peak": found.peak, "parts": found.parts, "peak_at": found.peak_at,
+    "layers": [[layer.name, layer.parameters, layer.saved_bytes] for layer in found.layers],
+    "timeline": max(size for _, size in found.timeline)}}))
+"""
+
+DENSE = """
+mode, program = "train", "graph"
+with without_memory():
+    model = keras.Sequential([keras.Input((1000,)), keras.layers.Dense(4000, activation="relu", name="wide"), keras.layers.Dense(10)])
+    model.compile(keras.optimizers.Adam(), "mse", jit_compile=False)
+    model.optimizer.build(model.trainable_variables)
+data = (Spec((500, 1000), "float32"), Spec((500, 10), "float32"))
+"""
+
+
+def run(body: str) -> dict:
+    environment = os.environ | {
+        "KERAS_BACKEND": "tensorflow",
+        "CUDA_VISIBLE_DEVICES": "-1",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(body=body)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def dense() -> dict:
+    return run(DENSE)
+
+
+def test_parts_add_up_and_the_timeline_reaches_the_peak(dense):
+    assert sum(dense["parts"].values()) == dense["peak"] == dense["timeline"]
+
+
+def test_weights_and_slots_are_counted(dense):
+    weights = 4 * (1000 * 4000 + 4000 + 4000 * 10 + 10)
+    # The metric of the loss is two numbers; Adam has an iteration of eight bytes and a learning rate of four.
+    assert dense["parts"]["weights"] - weights in range(33)
+    assert dense["parts"]["optimizer_state"] - 2 * weights in range(33)
+
+
+def test_inputs_and_activations_are_what_the_shapes_say(dense):
+    # 500 x 1000 x 4 B and 500 x 10 x 4 B, each rounded up to 256.
+    assert dense["parts"]["input"] == 2_000_128 + 20_224
+    wide = {name: (parameters, saved) for name, parameters, saved in dense["layers"]}["wide"]
+    assert wide == (1000 * 4000 + 4000, 500 * 4000 * 4)
+
+
+def test_the_peak_holds_the_gradient_of_the_large_kernel(dense):
+    """Beside the gradient Adam needs one temporary of its size, or the activations are there still."""
+    step = (
+        dense["peak"]
+        - dense["parts"]["weights"]
+        - dense["parts"]["optimizer_state"]
+        - dense["parts"]["input"]
+    )
+    kernel, activations = 16_000_000, 8_000_000
+    assert kernel + activations <= step <= 2 * kernel + 2 * activations
+
+
+def test_predicting_keeps_nothing_for_a_backward_pass():
+    found = run(DENSE.replace('"train"', '"predict"').replace(', Spec((500, 10), "float32")', ","))
+    assert (
+        found["parts"]["activations"] == found["parts"]["gradients"] == found["parts"]["optimizer_state"] == 0
+    )
+    # The wide layer's output (8,000,000 B) and that of the last (20,000 B).
+    assert found["peak"] - found["parts"]["weights"] - found["parts"]["input"] == 8_000_000 + 20_224
+
+
+def test_a_recurrent_layer_keeps_its_states_for_every_step():
+    found = run("""
+mode, program = "train", "graph"
+with without_memory():
+    model = keras.Sequential([keras.Input((50, 64)), keras.layers.LSTM(256, use_cudnn=False), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", jit_compile=False)
+    model.optimizer.build(model.trainable_variables)
+data = (Spec((128, 50, 64), "float32"), Spec((128, 1), "float32"))
+""")
+    step = (
+        found["peak"]
+        - found["parts"]["weights"]
+        - found["parts"]["optimizer_state"]
+        - found["parts"]["input"]
+    )
+    # A round keeps the four gates, the cell's state, its tanh and the output: 7 x 128 x 256 x 4 B, for 50 rounds. The
+    # same step took 59.9 MB beside weights and input when it was run (one thread, benchmarks/estimate/measure_cpu.py).
+    assert 50 * 7 * 128 * 256 * 4 <= step <= 59_900_000
+
+
+def test_nothing_is_allocated_for_seven_hundred_million_weights():
+    found = run("""
+import resource
+mode, program = "train", "graph"
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with without_memory():
+    model = keras.Sequential([keras.Input((8192,)), *(keras.layers.Dense(8192) for _ in range(10))])
+    model.compile(keras.optimizers.Adam(), "mse", jit_compile=False)
+    model.optimizer.build(model.trainable_variables)
+data = (Spec((8, 8192), "float32"), Spec((8, 8192), "float32"))
+assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 << 10, "KiB"
+""")
+    assert found["parts"]["weights"] > 10 * 8192 * 8192 * 4
