@@ -2,9 +2,10 @@
 
 ## What it does
 
-Reports `Embedding` layers of a trained model whose table takes more than a quarter of the GPU's memory with what
-training keeps beside it; as an error if one place's tables, or all tables of the model together, take more than all
-of it. Frozen tables are not reported, nor those whose number of rows or width is not known.
+Reports `Embedding` layers of a trained model, and weights of its own layers that rows are looked up in, whose table
+takes more than a quarter of the GPU's memory with what training keeps beside it; as an error if one place's tables, or
+all tables of the model together, take more than all of it. Frozen tables are not reported, nor those whose number of
+rows or width is not known.
 
 ## Why is this bad?
 
@@ -82,7 +83,7 @@ RULE = Rule(
     name="embedding-table",
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
-    literals=("Embedding",),
+    literals=("Embedding", "embedding_lookup", "add_weight"),
 )
 
 

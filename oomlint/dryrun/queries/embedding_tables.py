@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.keras.apply import config_of, short
-from oomlint.dryrun.catalog.keras.dims import known
+from oomlint.dryrun.catalog.keras.dims import NEVER_TRAINED, known
 from oomlint.dryrun.queries.tensor_sizes import policy_itemsize
 from oomlint.dryrun.queries.trained_models import clearly_trained, layers_in_use
+from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, deref
 from oomlint.dryrun.values.program import Instance, Library
 from oomlint.dryrun.values.training import Optimizer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # of the table in each step, if only to let their averages decay: one more table at the peak, at least
 # (benchmarks/embedding_updates.py).
 SPARSE = frozenset(["sgd", "adagrad", "ftrl", "lazyadam"])
+LOOKUPS = ("tf.gather", "tf.nn.embedding_lookup", "keras.ops.take", "keras.backend.gather")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def embedding_tables(trace: Trace) -> list[list[Table]]:
     found: list[list[Table]] = []
     for trained in clearly_trained(trace):
         groups: dict[int, Table] = {}
-        for table in _tables(trained):
+        for table in (*_tables(trained), *_own_tables(trained, trace)):
             before = groups.get(id(table.place.node))
             least = table if before is None or table.single < before.single else before
             tables = 1 if before is None else before.tables + 1
@@ -84,6 +86,32 @@ def _tables(trained: Trained) -> Iterator[Table]:
         itemsize = policy_itemsize(use.layer)
         dense = trained.slots is not None and _computes_densely(trained.optimizer)
         yield Table(use.place, trained, rows, width, itemsize, trained.slots, dense)
+
+
+def _own_tables(trained: Trained, trace: Trace) -> Iterator[Table]:
+    """Weights of the program's own layers that rows are looked up in."""
+    looked_up = [deref(call.arguments[0].value) for call in trace.calls(*LOOKUPS) if call.arguments]
+    tables = [table for table in looked_up if isinstance(table, Array) and table.library == "variable"]
+    for use in layers_in_use(trained.model) if tables else ():
+        if id(use.layer) in trained.frozen:
+            continue
+        for name, weight in use.layer.attributes.items():
+            if (
+                not isinstance(weight, Array)
+                or not name.startswith("_weight")
+                or name.endswith(NEVER_TRAINED)
+            ):
+                continue
+            if not any(table.producer is use.layer and table.shape == weight.shape for table in tables):
+                continue
+            rows, width = (
+                weight.shape if weight.shape is not None and len(weight.shape) == 2 else (None, None)
+            )
+            place = weight.origin.place if weight.origin is not None else None
+            if rows is None or width is None or place is None or known(rows) is None or known(width) is None:
+                continue
+            dense = trained.slots is not None and _computes_densely(trained.optimizer)
+            yield Table(place, trained, rows, width, 4, trained.slots, dense)
 
 
 def _computes_densely(optimizer: Value | None) -> bool:
