@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 
 import oomlint
-from oomlint.cli import check, config, gpus, rule
+from oomlint.cli import check, config, estimate, gpus, rule
 
-COMMANDS = (check, rule, config, gpus)
+COMMANDS = (check, estimate, rule, config, gpus)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -140,7 +140,7 @@ def _layers(estimate: Estimate) -> str:
             yield [
                 f"<td>{escape(layer.name)}</td>",
                 f'<td class="wide">{escape(layer.class_name)}</td>',
-                f'<td class="wide shape">{escape(words.shape_words(layer.output_shape))}</td>',
+                f'<td class="wide shape">{escape(words.shape_words(layer.output_shape, estimate.batch_size))}</td>',
                 _number(layer.parameters, f"{layer.parameters:,}", "n wide"),
                 _number(layer.saved_bytes, amount(layer.saved_bytes)),
                 _meter(layer.saved_bytes / most),

@@ -136,14 +136,15 @@ def _layers(estimate: Estimate, page: _Page, all_layers: bool) -> Iterator[str]:
     most = max(1, rows[0].saved_bytes)
     name_width = min(max(len(layer.name) for layer in rows), max(12, page.width - 58))
     class_width = min(max(len(layer.class_name) for layer in rows), 20)
-    shape_width = max(len(words.shape_words(layer.output_shape)) for layer in rows)
+    shape_width = max(len(words.shape_words(layer.output_shape, estimate.batch_size)) for layer in rows)
     for layer in rows:
         name = _short(layer.name, name_width)
         line = (
             f"  {name:{name_width}} {amount(layer.saved_bytes):>9} {page.bar(layer.saved_bytes / most, 8):8}"
         )
         line += f" {_short(layer.class_name, class_width):{class_width}}"
-        detail = f" {words.shape_words(layer.output_shape):{shape_width}} {layer.parameters:>13,} parameters"
+        shape = words.shape_words(layer.output_shape, estimate.batch_size)
+        detail = f" {shape:{shape_width}} {layer.parameters:>13,} parameters"
         yield line + detail if len(line) + len(detail) <= page.width else line
     left = len(estimate.layers) - len(rows)
     rest = sum(layer.saved_bytes for layer in estimate.layers) - sum(layer.saved_bytes for layer in rows)

@@ -82,6 +82,9 @@ def share(part: int, whole: int) -> float:
     return part / whole if whole > 0 else 0.0
 
 
-def shape_words(shape: tuple[int | None, ...] | None) -> str:
-    """`64 x 112 x 112 x 64`."""
-    return "" if shape is None else " x ".join("?" if side is None else f"{side}" for side in shape)
+def shape_words(shape: tuple[int | None, ...] | None, batch: int) -> str:
+    """`64 x 112 x 112 x 64`; layers leave the batch open, which is their first size."""
+    if not shape:
+        return ""
+    sides = [batch if shape[0] is None else shape[0], *shape[1:]]
+    return " x ".join("?" if side is None else f"{side}" for side in sides)

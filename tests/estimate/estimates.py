@@ -54,7 +54,7 @@ def estimate(
 
 LAYERS = (
     LayerShare("input_layer", "InputLayer", (64, 224, 224, 3), 0, 0),
-    LayerShare("conv1", "Conv2D", (64, 112, 112, 64), 9_472, 205_520_896),
+    LayerShare("conv1", "Conv2D", (None, 112, 112, 64), 9_472, 205_520_896),
     LayerShare("bn <1> & co", "BatchNormalization", (64, 112, 112, 64), 256, 411_041_792),
     LayerShare("predictions", "Dense", (64, 1000), 2_049_000, 256_000),
 )
