@@ -11,6 +11,7 @@ from oomlint.dryrun.catalog.arrays.making import DECODED, LAZY, LOADED, loads_of
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Mapping, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.training import Tape
 
 _SLICES = ("tf.data.Dataset.from_tensor_slices", "tf.data.Dataset.from_tensors")
@@ -40,13 +41,27 @@ def feeds(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
     if not trace.calls(*_TRAIN):
         return
     yield from _by_batch(trace)
+    behind = _zipped_behind(trace)
     for call in trace.calls(*_SLICES, "keras.utils.timeseries_dataset_from_array"):
         value = deref(call.arguments[0].value) if call.arguments else None
         if isinstance(value, Sequence) and value.kind == "tuple" and value.items:
             for place, part in enumerate(value.items):
                 yield from ((call, array, place == 0) for array in arrays(part))
         else:
-            yield from ((call, array, True) for array in arrays(value))
+            yield from ((call, array, id(call) not in behind) for array in arrays(value))
+
+
+def _zipped_behind(trace: Trace) -> set[int]:
+    """Stages of data sets that are zipped behind another one: `Dataset.zip((pictures, labels))`."""
+    found: set[int] = set()
+    for call in trace.calls("tf.data.Dataset.zip"):
+        given = [deref(argument.value) for argument in call.arguments]
+        if len(given) == 1 and isinstance(given[0], Sequence) and given[0].kind == "tuple":
+            given = [deref(item) for item in given[0].items or ()]
+        for dataset in given[1:]:
+            if isinstance(dataset, Dataset):
+                found.update(id(stage) for stage in dataset.stages)
+    return found
 
 
 def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
