@@ -51,7 +51,7 @@ def _changes_something(operation: Any) -> bool:
 
 def _optimized(definition: Any, graph: Any, roots: list[str]) -> Any:
     """What TensorFlow runs instead: constants folded, dead operations gone, functions inlined, operations fused."""
-    from tensorflow.core.protobuf import config_pb2, meta_graph_pb2
+    from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
     from tensorflow.python.framework import errors, meta_graph
     from tensorflow.python.grappler import tf_optimizer
 
@@ -59,7 +59,10 @@ def _optimized(definition: Any, graph: Any, roots: list[str]) -> Any:
     nodes = meta_graph_pb2.CollectionDef()
     nodes.node_list.value.extend(roots)
     described.collection_def["train_op"].CopyFrom(nodes)
+    config = config_pb2.ConfigProto()
+    # Its swapping and summing in place depends on the memory of a device that is not here.
+    config.graph_options.rewrite_options.memory_optimization = rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
     try:
-        return tf_optimizer.OptimizeGraph(config_pb2.ConfigProto(), described)
+        return tf_optimizer.OptimizeGraph(config, described)
     except (errors.OpError, ValueError):  # it only makes the graph better; the graph itself is right
         return definition
