@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.catalog.arrays.making import LOADED
 from oomlint.dryrun.loops import target_names
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Assign, Body, Call, Context, Frame, Iterate, Loop, Role
@@ -276,11 +277,14 @@ def _since(context: Context, body: Body) -> list[Loop]:
 
 
 def _is_data(element: Value) -> bool:
-    """Whether the elements of a list are arrays with rows, or tuples of such."""
+    """Whether the elements of a list are arrays with rows, or read from files, or tuples of such."""
     element = deref(element)
     if isinstance(element, Sequence) and element.kind == "tuple" and element.items is not None:
         return any(map(_is_data, element.items))
-    return isinstance(element, Array) and len(element.shape or ()) >= 2
+    if not isinstance(element, Array):
+        return False
+    read = element.shape is None and any(tag.startswith(LOADED) for tag in element.tags)
+    return read or len(element.shape or ()) >= 2
 
 
 def _size(value: Value | None) -> Size | None:
