@@ -160,6 +160,9 @@ def _meant(trace: Trace, first: Call, call: Call) -> bool:
     certain = {id(frame) for frame in call.context.all(Branch)}
     if any(id(frame) not in certain for frame in first.context.all(Branch)):
         return True  # `if cached: ds = ds.batch(n)`: there may have been one `batch` only
+    loops = {id(loop) for loop in call.context.loops()}
+    if any(id(loop) not in loops and not loop.unrolled for loop in first.context.loops()):
+        return True  # `for step in steps: ds = step(ds)`: what the others of them did is not known
     size = call.argument("batch_size")
     if size is not None and tags_of(deref(size.value)) & {"replicas", "gpu-count"}:
         return True
