@@ -22,7 +22,7 @@ FORWARDING = frozenset(
     Minimum Mod Mul MulNoNan Ndtri Neg Pow RealDiv Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Rint
     Round Rsqrt RsqrtGrad Select SelectV2 Selu SeluGrad Sigmoid SigmoidGrad Sign Sin Sinh Softmax Softplus
     SoftplusGrad Softsign SoftsignGrad Sqrt SqrtGrad Square SquaredDifference Sub Tan Tanh TanhGrad Xdivy Xlog1py
-    Xlogy ZerosLike OnesLike ScatterNdNonAliasingAdd TensorScatterUpdate TensorScatterAdd InplaceUpdate
+    Xlogy ZerosLike OnesLike Fusion ScatterNdNonAliasingAdd TensorScatterUpdate TensorScatterAdd InplaceUpdate
     """.split()
 )
 
