@@ -184,7 +184,7 @@ def _here(model: Any, request: Request, data: tuple[Any, ...] | None, reason: st
             return main.measured(subject, asked, started)
 
     found = solve.completed(request, one(request), one)
-    return dataclasses.replace(found, assumptions=(*found.assumptions, *notes))
+    return dataclasses.replace(found, backend=_backend(), assumptions=(*found.assumptions, *notes))
 
 
 def _subject(model: Any, request: Request, data: tuple[Any, ...] | None) -> Any:

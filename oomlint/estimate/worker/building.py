@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
@@ -16,14 +20,15 @@ def build(request: Request) -> Subject:
     """The subject of an estimate. Raises EstimateError (kind build, extra or target)."""
     keras = _keras()
     assumptions: list[str] = []
-    from oomlint.estimate.worker import compiling, data_specs, making
+    from oomlint.estimate.worker import altering, compiling, data_specs, making
 
-    with without_memory():
+    with without_memory(), _asked_jit_kept(keras), altering.rematerialized(request, keras):
         if request.policy:
             keras.config.set_dtype_policy(request.policy) if hasattr(keras, "config") else (
                 keras.mixed_precision.set_global_policy(request.policy)
             )
         made = making.make(request, assumptions)
+        altering.alter(made, request, keras)
         batch = request.batch_size or made.batch
         if batch is None:
             batch = DEFAULT_BATCH
@@ -33,10 +38,32 @@ def build(request: Request) -> Subject:
         if request.mode == "predict":
             return Subject(made.model, (x,), "predict", assumptions)
         compiling.compile_model(made, request, outputs, assumptions)
+        altering.accumulate(made.model, request)
         y = data_specs.targets(made, outputs, batch, assumptions)
         compiling.build_slots(made.model, x, y)
     data = (x,) if y is None else (x, y)
     return Subject(made.model, data, "train", assumptions)
+
+
+@contextmanager
+def _asked_jit_kept(keras: Any) -> Iterator[None]:
+    """Inside, a compiled model remembers what was asked of XLA.
+
+    On a machine without a GPU Keras puts False in place of "auto" (keras/src/trainers/trainer.py, `compile`), and
+    nobody could tell any more what it would do on the GPU.
+    """
+    original = keras.Model.compile
+
+    @functools.wraps(original)
+    def compile(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        config = getattr(getattr(self, "_compile_config", None), "config", None)
+        if isinstance(config, dict):
+            config["jit_compile"] = kwargs.get("jit_compile", "auto")
+        return result
+
+    with patch.object(keras.Model, "compile", compile):
+        yield
 
 
 def _keras() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -51,8 +52,11 @@ def what_if(
 
 
 def _reason(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:160] if lines else type(error).__name__
+    """What went wrong, without Keras' words around it ("Exception encountered when calling ...")."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", str(error))
+    lines = [line.strip() for line in plain.splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith("Exception encountered")] or lines
+    return said[0][:160] if said else type(error).__name__
 
 
 def changes(request: Request, answer: Estimate) -> Iterator[Change]:

@@ -13,7 +13,8 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.result import Estimate, Verdict
+from oomlint.estimate.result import Estimate
+from oomlint.estimate.verdicts import range_of, verdict
 from oomlint.estimate.worker.subject import Footprint, Subject
 
 
@@ -61,8 +62,7 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
 
     program, reason = program_of(subject, request)
     engine, footprint = _footprint(subject, request, program)
-    low = round(footprint.peak * (1 - footprint.lower))
-    high = round(footprint.peak * (1 + footprint.upper))
+    between = range_of(footprint.peak, footprint.lower, footprint.upper)
     return Estimate(
         target=request.target,
         engine=engine,  # type: ignore[arg-type]
@@ -73,13 +73,13 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
         replicas=request.replicas,
         optimizer=_optimizer_of(subject),
         policy=_policy_of(subject.model),
-        gpu={"name": request.gpu, "memory_bytes": _memory(request.gpu), "usable_bytes": request.usable_bytes},
+        gpu={"name": request.gpu, "memory_bytes": _memory(request), "usable_bytes": request.usable_bytes},
         peak_bytes=footprint.peak,
-        range_bytes=(low, high),
+        range_bytes=between,
         parts=footprint.parts,
         certainty=footprint.certainty,
         outside_pool=footprint.outside_pool,
-        verdict=verdict(low, high, request.usable_bytes),
+        verdict=verdict(between, request.usable_bytes),
         layers=tuple(footprint.layers),
         timeline=tuple(footprint.timeline),
         peak_at=footprint.peak_at,
@@ -87,13 +87,6 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
         seconds=round(time.monotonic() - started, 3),
         mode=subject.mode,
     )
-
-
-def verdict(low: int, high: int, usable: int) -> Verdict:
-    """Whether a range of bytes fits: tight where the limit lies inside it."""
-    if high <= usable:
-        return "fits"
-    return "does-not-fit" if low > usable else "tight"
 
 
 def _footprint(subject: Subject, request: Request, program: str) -> tuple[str, Footprint]:
@@ -137,11 +130,12 @@ def _backend() -> str:
     return backend_name()
 
 
-def _memory(gpu: str) -> int | None:
+def _memory(request: Request) -> int:
+    """What the card has; of an amount, the amount."""
     from oomlint.project.gpus import find_gpu
 
-    found = find_gpu(gpu)
-    return None if found is None else found.memory
+    found = find_gpu(request.gpu)
+    return request.usable_bytes if found is None else found.memory
 
 
 def _resident() -> int:
