@@ -6,7 +6,7 @@ import ast
 import copy
 import json
 
-from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.slicing.arguments import defaulted, matched, required
 from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.program import (
     COMPOUND,
@@ -14,12 +14,11 @@ from oomlint.estimate.slicing.program import (
     Unit,
     blocks,
     bound_names,
-    canonical,
-    own_expressions,
 )
 from oomlint.estimate.slicing.rewriting import Rewriter
 from oomlint.estimate.slicing.taint import missing
 from oomlint.estimate.slicing.trainings import Step, Training
+from oomlint.estimate.slicing.writing import around, at, inside, is_or_holds, lines_of, matters
 
 TRAINED = "oomlint_trained"
 _HEADER = "from oomlint.estimate.worker.stand_ins import oomlint_data, oomlint_missing, oomlint_trained"
@@ -95,33 +94,18 @@ class Emission:
     def _live_arguments(self, step: Step) -> list[ast.expr]:
         assert step.call is not None
         callee = self.next[id(step.scope)]
+        if not self._enters(step.call, callee, step.scope):
+            return []
         live = self._live(callee)
-        return [value for name, value in _matched(step.call, callee) if name is None or name in live]
+        return [value for name, value in matched(step.call, callee) if name is None or name in live]
 
     def _managers(self, step: Step) -> list[ast.expr]:
         """Context managers around the way that matter: a strategy's scope, a device."""
         found: list[ast.expr] = []
-        for statement in self._around(step):
+        for statement in around(step.scope.node.body, step.statement):
             if isinstance(statement, ast.With):
-                found += [item.context_expr for item in statement.items if _matters(item.context_expr)]
+                found += [item.context_expr for item in statement.items if matters(item.context_expr)]
         return found
-
-    def _around(self, step: Step) -> list[ast.stmt]:
-        """The statements of a scope that hold a step's statement, outermost first."""
-        if step.statement is None:
-            return []
-        around: list[ast.stmt] = []
-        body = step.scope.node.body
-        while True:
-            holder = next(
-                (one for one in body if one is not step.statement and _inside(one, step.statement)), None
-            )
-            if holder is None:
-                return around
-            around.append(holder)
-            body = next(
-                block for block in blocks(holder) if any(_is_or_holds(one, step.statement) for one in block)
-            )
 
     # --- writing ---------------------------------------------------------------------------------------
 
@@ -137,7 +121,7 @@ class Emission:
         tree = ast.Module([*future, *header, *rest], [])
         ast.fix_missing_locations(tree)
         text = ast.unparse(tree) + "\n"
-        return text, _lines(tree, text)
+        return text, lines_of(tree, text)
 
     def modules(self) -> dict[str, str]:
         """The slices of the project's modules, and for each text which line was where."""
@@ -159,36 +143,36 @@ class Emission:
             if step is not None and step.statement is not None:
                 if statement is step.statement:
                     return [*out, self._leading(step)]
-                if _inside(statement, step.statement):
+                if inside(statement, step.statement):
                     return [*out, *self._around_way(statement, step)]
             if id(statement) in self.needs.kept:
                 out += self.statement(statement, scope)
         if step is not None and step.statement is None and body is scope.node.body:
             last = id(scope) not in self.next
-            out.append(_at(ast.Expr(self._criterion(scope)), body[-1]) if last else self._driver(step))
+            out.append(at(ast.Expr(self._criterion(scope)), body[-1]) if last else self._driver(step))
         return out
 
     def _around_way(self, statement: ast.stmt, step: Step) -> list[ast.stmt]:
         """A compound statement on the way: its other ways are left out, and a loop's rounds after the first."""
         assert step.statement is not None
         block = next(
-            one for one in blocks(statement) if any(_is_or_holds(inner, step.statement) for inner in one)
+            one for one in blocks(statement) if any(is_or_holds(inner, step.statement) for inner in one)
         )
         inner = self.block(block, step.scope)
         if isinstance(statement, ast.With):
             items = [
                 item
                 for item in statement.items
-                if _matters(item.context_expr)
+                if matters(item.context_expr)
                 or (item.optional_vars is not None and self._needed(item.optional_vars, step.scope))
             ]
             if items:
-                return [_at(ast.With(copy.deepcopy(items), inner), statement)]
+                return [at(ast.With(copy.deepcopy(items), inner), statement)]
         if isinstance(statement, ast.For) and self._needed(statement.target, step.scope):
             loop = ast.For(
                 copy.deepcopy(statement.target), self._rewritten(statement.iter, step.scope), inner, []
             )
-            return [_at(loop, statement)]
+            return [at(loop, statement)]
         return inner
 
     def _needed(self, target: ast.expr, scope: Scope) -> bool:
@@ -201,14 +185,14 @@ class Emission:
         assert self.training is not None
         assert step.statement is not None
         if id(step.scope) not in self.next:
-            return _at(ast.Expr(self._criterion(step.scope)), step.statement)
+            return at(ast.Expr(self._criterion(step.scope)), step.statement)
         if step.call is None:
             return self._driver(step)
         callee = self.next[id(step.scope)]
         call = self._call_of(step.call, callee, step.scope)
         if call is None:
             return self._driver(step)
-        return _at(ast.Expr(call), step.statement)
+        return at(ast.Expr(call), step.statement)
 
     def _criterion(self, scope: Scope) -> ast.expr:
         training = self.training
@@ -228,6 +212,23 @@ class Emission:
 
     def _call_of(self, call: ast.Call, callee: Scope, scope: Scope) -> ast.Call | None:
         """The call that leads on, without the arguments that nothing needs."""
+        if not self._enters(call, callee, scope):
+            return None
+        live = self._live(callee)
+        args: list[ast.expr] = []
+        keywords: list[ast.keyword] = []
+        for name_, value in matched(call, callee):
+            keep = name_ is None or name_ in live
+            new = self._rewritten(value, scope) if keep else ast.Constant(None)
+            keyword = next((one for one in call.keywords if one.value is value), None)
+            if keyword is not None:
+                keywords.append(ast.keyword(keyword.arg, new))
+            else:
+                args.append(new)
+        return ast.Call(copy.deepcopy(call.func), args, keywords)
+
+    def _enters(self, call: ast.Call, callee: Scope, scope: Scope) -> bool:
+        """Whether a call is of the function itself, and not of a library that is handed it."""
         assert not isinstance(callee.node, ast.Module)
         name = (
             callee.owner.name
@@ -237,28 +238,12 @@ class Emission:
         called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         aliased = isinstance(call.func, ast.Name) and scope.of(called) is not None
         if called != name and not aliased:
-            return None  # a library that was given the function calls it
+            return False
         if called != name and any(isinstance(one, ast.Name) and one.id == name for one in call.args):
-            return None
-        if _required(callee) - {name for name, _ in _matched(call, callee)} and not any(
-            isinstance(one, ast.Starred) for one in call.args
-        ):
-            return None  # a decorator hands it something
-        live = self._live(callee)
-        args: list[ast.expr] = []
-        keywords: list[ast.keyword] = []
-        for name_, value in _matched(call, callee):
-            keep = name_ is None or name_ in live
-            new = self._rewritten(value, scope) if keep else ast.Constant(None)
-            keyword = next((one for one in call.keywords if one.value is value), None)
-            if keyword is not None:
-                if keep or keyword.arg is None:
-                    keywords.append(ast.keyword(keyword.arg, new))
-                else:
-                    keywords.append(ast.keyword(keyword.arg, new))
-            else:
-                args.append(new)
-        return ast.Call(copy.deepcopy(call.func), args, keywords)
+            return False
+        # What it lacks a decorator hands to it.
+        lacks = required(callee) - {name for name, _ in matched(call, callee)}
+        return not lacks or any(isinstance(one, ast.Starred) for one in call.args)
 
     def _driver(self, step: Step) -> ast.stmt:
         """A call of a function that the program does not call itself: what it needs is asked for."""
@@ -266,7 +251,7 @@ class Emission:
         node = callee.node
         assert not isinstance(node, ast.Module)
         live = self._live(callee)
-        defaults = _defaulted(node)
+        defaults = defaulted(node)
         skip = 0
         function: ast.expr = ast.Name(node.name, ast.Load())
         if callee.owner is not None:
@@ -286,16 +271,16 @@ class Emission:
                 continue
             value: ast.expr = missing(name, node) if name in live else ast.Constant(None)
             if name in self.needs.taint.given:
-                value = ast.Constant(self.needs.taint.given[name])
+                value = missing(name, node)
             keywords.append(ast.keyword(name, value))
-        return _at(ast.Expr(ast.Call(function, [], keywords)), step.statement or node)
+        return at(ast.Expr(ast.Call(function, [], keywords)), step.statement or node)
 
     def _of_constructor(self, callee: Scope) -> list[ast.expr]:
         """Arguments for the object whose method is called: what its constructor asks for."""
         assert callee.owner is not None
         for one in callee.owner.body:
             if isinstance(one, ast.FunctionDef) and one.name == "__init__":
-                defaults = _defaulted(one)
+                defaults = defaulted(one)
                 names = [arg.arg for arg in (*one.args.posonlyargs, *one.args.args)][1:]
                 return [missing(name, one) for name in names if name not in defaults]
         return []
@@ -398,98 +383,12 @@ class Emission:
         if not names:
             return []
         if isinstance(statement, ast.Import):
-            return [_at(ast.Import([alias]), statement) for alias in names]
+            return [at(ast.Import([alias]), statement) for alias in names]
         module, level = statement.module, statement.level
         if level:
             target = self.needs.program.module(scope.unit, module or "", level)
             if target is not None:
                 module, level = target.name or None, 0
             if module is None:  # `from . import models` beside the script
-                return [_at(ast.Import([alias]), statement) for alias in names]
-        return [_at(ast.ImportFrom(module, names, level), statement)]
-
-
-def _matched(call: ast.Call, callee: Scope) -> list[tuple[str | None, ast.expr]]:
-    """Each argument with the parameter that it goes to; None where a star hides it."""
-    node = callee.node
-    assert not isinstance(node, ast.Module)
-    plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
-    statics = {getattr(one, "id", "") for one in node.decorator_list}
-    if callee.owner is not None and "staticmethod" not in statics:
-        plain = plain[1:]
-    matched: list[tuple[str | None, ast.expr]] = []
-    starred = False
-    for position, value in enumerate(call.args):
-        starred |= isinstance(value, ast.Starred)
-        if starred:
-            matched.append((None, value))
-        else:
-            vararg = node.args.vararg.arg if node.args.vararg else None
-            matched.append((plain[position] if position < len(plain) else vararg, value))
-    names = set(callee.parameters)
-    for keyword in call.keywords:
-        other = node.args.kwarg.arg if node.args.kwarg else None
-        name = keyword.arg if keyword.arg in names else (None if keyword.arg is None else other)
-        matched.append((name, keyword.value))
-    return matched
-
-
-def _defaulted(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
-    names = set(plain[len(plain) - len(node.args.defaults) :]) if node.args.defaults else set()
-    names |= {
-        one.arg for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults) if default is not None
-    }
-    return names
-
-
-def _required(callee: Scope) -> set[str]:
-    """The parameters that have no default."""
-    node = callee.node
-    assert not isinstance(node, ast.Module)
-    plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
-    statics = {getattr(one, "id", "") for one in node.decorator_list}
-    if callee.owner is not None and "staticmethod" not in statics:
-        plain = plain[1:]
-    return set(plain) - _defaulted(node)
-
-
-def _matters(manager: ast.expr) -> bool:
-    """Whether a context manager around the way says something about the model."""
-    text = ast.unparse(manager)
-    return any(
-        word in text for word in (".scope()", "RematScope", "custom_object_scope", "CustomObjectScope")
-    )
-
-
-def _inside(statement: ast.stmt, target: ast.stmt) -> bool:
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return False
-    return any(_is_or_holds(one, target) for block in blocks(statement) for one in block)
-
-
-def _is_or_holds(statement: ast.stmt, target: ast.stmt) -> bool:
-    return statement is target or _inside(statement, target)
-
-
-def _at(node: ast.stmt, where: ast.AST) -> ast.stmt:
-    for one in ast.walk(node):
-        if isinstance(one, ast.expr | ast.stmt) and not hasattr(one, "lineno"):
-            one.lineno = getattr(where, "lineno", 1)
-            one.col_offset = 0
-    return ast.fix_missing_locations(node)
-
-
-def _lines(tree: ast.Module, text: str) -> list[int]:
-    """For each line of the written text, the line that its statement had in the user's file."""
-    lines = [0] * (text.count("\n") + 2)
-    written = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.stmt)]
-    original = [one for one in ast.walk(tree) if isinstance(one, ast.stmt)]
-    for new, old in zip(written, original):
-        lines[new.lineno] = getattr(old, "lineno", 0)
-    for number in range(1, len(lines)):
-        lines[number] = lines[number] or lines[number - 1]
-    return lines
-
-
-__all__ = ["Emission", "EstimateError", "canonical", "own_expressions"]
+                return [at(ast.Import([alias]), statement) for alias in names]
+        return [at(ast.ImportFrom(module, names, level), statement)]

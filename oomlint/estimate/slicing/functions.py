@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from oomlint.estimate.slicing.program import FunctionNode, Program, Scope, Unit, canonical, root_name
+from oomlint.estimate.slicing.program import FunctionNode, Program, Scope, Unit, canonical, dotted, root_name
 from oomlint.estimate.slicing.vocabulary import BUILDING, DATA_CALLS, MUTATING_METHODS
 
 
@@ -99,26 +99,29 @@ class Functions:
                 return []
             owner, node = found
             if isinstance(node, ast.ClassDef):
-                return [
-                    owner.scopes[id(one)]
-                    for one in node.body
-                    if isinstance(one, ast.FunctionDef) and one.name in ("__init__", "build", "call")
-                ]
+                return _constructors(owner, node)
             return [owner.scopes[id(node)]] if id(node) in owner.scopes else []
         if isinstance(function, ast.Attribute):
             member = self.of_module(unit, function)
             if member is not None:
                 owner, node = member
+                if isinstance(node, ast.ClassDef):
+                    return _constructors(owner, node)
                 return [owner.scopes[id(node)]] if id(node) in owner.scopes else []
             return self.methods(function.attr)
         return []
 
     def of_module(self, unit: Unit, node: ast.Attribute) -> tuple[Unit, ast.stmt] | None:
-        """`models.build` of a module of the project."""
-        if not isinstance(node.value, ast.Name):
-            return None
-        target = self.imported(unit, node.value.id)
-        return None if target is None else self.definition(target, node.attr)
+        """`models.build` or `package.models.build` of the project."""
+        parts = dotted(node).split(".")
+        target = self.imported(unit, parts[0]) if len(parts) > 1 else None
+        for part in parts[1:-1]:
+            if target is None:
+                return None
+            target = self.imported(target, part) or self.program.module(
+                self.program.main, f"{target.name}.{part}" if target.name else part, 0
+            )
+        return None if target is None else self.definition(target, parts[-1])
 
     def imported(self, unit: Unit, name: str) -> Unit | None:
         """The project's module that a name stands for."""
@@ -178,6 +181,13 @@ class Functions:
             found.mutates |= other.mutates
             found.attributes |= other.attributes
             found.names |= other.names
+
+
+def _constructors(unit: Unit, node: ast.ClassDef) -> list[Scope]:
+    names = ("__init__", "build", "call")
+    return [
+        unit.scopes[id(one)] for one in node.body if isinstance(one, ast.FunctionDef) and one.name in names
+    ]
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -74,6 +74,13 @@ class Known:
             if (value := self.value(unit, statement, name)) is not None
         )
 
+    def is_data(self, unit: Unit, statement: ast.stmt, name: str) -> bool:
+        """Whether a statement binds an array or a data set."""
+        value = self.value(unit, statement, name)
+        return isinstance(value, Dataset) or (
+            isinstance(value, Array) and value.library not in ("keras", "variable")
+        )
+
     def literal(self, unit: Unit, statement: ast.stmt, name: str) -> ast.expr | None:
         """The value as an expression, where it is known in full or is an array of known rank."""
         value = self.value(unit, statement, name)

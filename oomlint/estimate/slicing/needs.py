@@ -17,10 +17,12 @@ from oomlint.estimate.slicing.program import (
     Program,
     Scope,
     Unit,
+    attribute_of_self,
     blocks,
     bound_names,
     canonical,
     dotted,
+    is_library,
     own_expressions,
     root_name,
 )
@@ -161,10 +163,13 @@ class Needs:
             self._keep(statement, scope)
         return keep
 
-    def _keep(self, statement: ast.stmt, scope: Scope) -> None:
+    def _mark(self, statement: ast.stmt) -> None:
         if id(statement) not in self.kept:
             self.kept.add(id(statement))
             self.changed = True
+
+    def _keep(self, statement: ast.stmt, scope: Scope) -> None:
+        self._mark(statement)
         if isinstance(statement, ast.ImportFrom | ast.Import):
             self._import(statement, scope)  # again each time: more of its names may be needed by now
             return
@@ -229,8 +234,7 @@ class Needs:
             return False
         if id(node) not in self.seen:
             self.seen.add(id(node))
-            self.kept.add(id(node))
-            self.changed = True
+            self._mark(node)
             if id(inner) not in self.on_path:
                 for decorator in node.decorator_list:
                     self.use(decorator, scope)
@@ -246,8 +250,7 @@ class Needs:
             return False
         if id(node) not in self.seen:
             self.seen.add(id(node))
-            self.kept.add(id(node))
-            self.changed = True
+            self._mark(node)
             for expression in (*node.bases, *node.decorator_list, *(one.value for one in node.keywords)):
                 self.use(expression, scope)
             if any(not self._is_own(base, scope) for base in node.bases):
@@ -278,14 +281,10 @@ class Needs:
         )
 
     def _compound(self, statement: ast.stmt, scope: Scope) -> bool:
-        if id(statement) in self.kept and self.taint.replaced(statement, scope) is not None:
-            return True
         if self.taint.replaced(statement, scope) is not None:
-            if any(self.requires(name, scope) for name in self.taint.assigned(statement)):
-                self.kept.add(id(statement))
-                self.changed = True
-                return True
-            return False
+            if any(self.requires_from(name, scope, statement) for name in self.taint.assigned(statement)):
+                self._mark(statement)
+            return id(statement) in self.kept
         inside = False
         for block in blocks(statement):
             inside |= self.block(block, scope)
@@ -293,8 +292,7 @@ class Needs:
             return False
         if id(statement) not in self.seen:
             self.seen.add(id(statement))
-            self.kept.add(id(statement))
-            self.changed = True
+            self._mark(statement)
             self._use_own(statement, scope)
             for handler in getattr(statement, "handlers", []):
                 if handler.type is not None:
@@ -358,12 +356,7 @@ class Needs:
         """Whether an object that is changed in place is needed."""
         root = root_name(value)
         if root in ("self", "cls"):
-            chain = value
-            while isinstance(chain, ast.Call | ast.Subscript):
-                chain = chain.func if isinstance(chain, ast.Call) else chain.value
-            while isinstance(chain, ast.Attribute) and isinstance(chain.value, ast.Attribute | ast.Call):
-                chain = chain.value if isinstance(chain.value, ast.Attribute) else chain.value.func
-            return isinstance(chain, ast.Attribute) and chain.attr in self.attributes
+            return attribute_of_self(value) in self.attributes
         return self.requires_from(root, scope, statement)
 
     def _changes(self, call: ast.Call, scope: Scope, statement: ast.stmt) -> bool:
@@ -401,7 +394,7 @@ class Needs:
                 and isinstance(function.value, ast.Name)
             ):
                 return False
-            if self._is_library(function, scope):
+            if is_library(function, scope):
                 return False
             return self._holds(function.value, scope, statement)
         return False
@@ -409,9 +402,3 @@ class Needs:
     def _holds_or_self(self, function: ast.expr, scope: Scope) -> bool:
         root = root_name(function)
         return root in ("self", "cls", "") or self.requires(root, scope)
-
-    def _is_library(self, function: ast.Attribute, scope: Scope) -> bool:
-        """Whether the receiver is a module: `tf.random.set_seed(1)` changes nothing that the name `tf` stands for."""
-        root = root_name(function.value)
-        where = scope.of(root)
-        return where is not None and root in where.unit.aliases

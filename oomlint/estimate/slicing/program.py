@@ -264,3 +264,20 @@ def root_name(node: ast.AST) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call | ast.Starred):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def attribute_of_self(node: ast.expr) -> str:
+    """`layers` of `self.layers[0].units`: the attribute of the object itself that an expression begins with."""
+    chain: ast.expr = node
+    while isinstance(chain, ast.Call | ast.Subscript):
+        chain = chain.func if isinstance(chain, ast.Call) else chain.value
+    while isinstance(chain, ast.Attribute) and isinstance(chain.value, ast.Attribute | ast.Call):
+        chain = chain.value if isinstance(chain.value, ast.Attribute) else chain.value.func
+    return chain.attr if isinstance(chain, ast.Attribute) else ""
+
+
+def is_library(function: ast.Attribute, scope: Scope) -> bool:
+    """Whether the receiver is a module: `tf.random.set_seed(1)` changes nothing that the name `tf` stands for."""
+    root = root_name(function.value)
+    where = scope.of(root)
+    return where is not None and root in where.unit.aliases

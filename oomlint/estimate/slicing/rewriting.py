@@ -24,10 +24,7 @@ class Rewriter(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         """The node, or what stands in its place."""
         if isinstance(node, ast.expr) and self.taint.is_read(node, self.scope):
-            name = _name(node)
-            if name in self.taint.given:
-                return ast.copy_location(ast.Constant(self.taint.given[name]), node)
-            return ast.copy_location(missing(name, node), node)
+            return ast.copy_location(missing(_name(node), node), node)
         rewritten: ast.AST = super().visit(node)
         return rewritten
 

@@ -80,7 +80,7 @@ class Taint:
             return None
         plain = names[0].rpartition(".")[2]
         if len(names) == 1 and plain in self.given and not self._makes_parts(value, scope):
-            return [_bind(statement, names[0], ast.Constant(self.given[plain]))]
+            return [_bind(statement, names[0], missing(names[0], statement))]
         if not self.depends(value, scope) or self._constructs(value, scope):
             return None
         if self.known.is_part(scope.unit, statement, names):
@@ -101,7 +101,8 @@ class Taint:
     def _block(self, statement: ast.stmt, scope: Scope) -> list[ast.stmt] | None:
         """A loop over data, or a file that is open: everything that it binds."""
         headers = [one for one in own_expressions(statement) if isinstance(one, ast.expr | ast.withitem)]
-        if not any(self.depends(one, scope) for one in headers):
+        of_data = isinstance(statement, ast.For) and self._yields_data(statement, scope)
+        if not of_data and not any(self.depends(one, scope) for one in headers):
             return None
         if any(self._makes_parts(one, scope) for one in ast.walk(statement) if isinstance(one, ast.expr)):
             return None
@@ -115,6 +116,14 @@ class Taint:
                     literal = self.known.literal(scope.unit, one, name) or literal
             bound.append(_bind(statement, name, literal or missing(name, statement)))
         return bound
+
+    def _yields_data(self, statement: ast.For, scope: Scope) -> bool:
+        """Whether a loop takes batches of data: `for images, labels in dataset.take(1)`."""
+        return any(
+            self.known.is_data(scope.unit, statement, name)
+            for node in ast.walk(statement.target)
+            if (name := dotted(node))
+        )
 
     def _makes_parts(self, node: ast.AST, scope: Scope) -> bool:
         """Whether an expression makes a part of a model: it stays, whatever it is handed."""
@@ -131,9 +140,13 @@ class Taint:
         return False
 
     def _constructs(self, value: ast.AST, scope: Scope) -> bool:
-        """Whether it makes an object of a class of the program."""
+        """Whether it makes an object of a class: one of the program, or by the way that its name is written."""
         if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name | ast.Attribute):
             return False
+        name = canonical(scope.unit, value.func)
+        last = name.rpartition(".")[2]
+        if last[:1].isupper() and not last.isupper() and not DATA_CALLS.fullmatch(name):
+            return True
         if isinstance(value.func, ast.Name):
             found = self.functions.definition(scope.unit, value.func.id, scope)
         else:

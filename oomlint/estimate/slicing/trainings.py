@@ -315,7 +315,8 @@ def _is_fit(node: ast.AST) -> bool:
         "callbacks",
         "validation_split",
     }
-    return bool(words & telling) or node.func.attr != "fit" or "model" in ast.unparse(node.func.value).lower()
+    name = ast.unparse(node.func.value).lower()
+    return bool(words & telling) or node.func.attr != "fit" or ("model" in name and len(node.args) > 1)
 
 
 def way_by_name(program: Program, scope: Scope, statement: ast.stmt) -> list[Step] | None:

@@ -140,7 +140,7 @@ def targets(made: Made, outputs: Any, batch: int, assumptions: list[str]) -> Any
         return None
     leaves = keras.tree.flatten(outputs)
     losses = _losses(loss, outputs, len(leaves))
-    specs = [_target(one, leaf) for one, leaf in zip(losses, leaves, strict=True)]
+    specs = [_target(one, leaf, batch) for one, leaf in zip(losses, leaves, strict=True)]
     if isinstance(outputs, dict):
         return keras.tree.pack_sequence_as(outputs, specs)
     if len(specs) == 1:
@@ -157,10 +157,13 @@ def _losses(loss: Any, outputs: Any, count: int) -> list[Any]:
     return [loss] * count
 
 
-def _target(loss: Any, leaf: Any) -> Spec:
-    if any(size is None for size in leaf.shape):
-        raise _asks(f"an output's shape {tuple(leaf.shape)} is not known in full")
-    shape = tuple(int(size) for size in leaf.shape)
+def _target(loss: Any, leaf: Any, batch: int) -> Spec:
+    shape = tuple(leaf.shape)
+    if shape and shape[0] is None:
+        shape = (batch, *shape[1:])
+    if any(size is None for size in shape):
+        raise _asks(f"an output's shape {shape} is not known in full")
+    shape = tuple(int(size) for size in shape)
     name = _flat(
         loss if isinstance(loss, str) else getattr(loss, "name", None) or getattr(loss, "__name__", "")
     )

@@ -57,6 +57,7 @@ _RENAMED = {
     "multi_gpu_model": "multi_gpu_model",
 }  # fmt: skip
 _ROOTS = (
+    "keras_applications.",
     "tensorflow.python.keras.",
     "tensorflow.keras.",
     "tensorflow.contrib.keras.api.keras.",
@@ -284,6 +285,13 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
         return new(cls, *args, **kwargs)
 
     stack.enter_context(patch.object(keras.Model, "__new__", staticmethod(make)))
+
+    def add_loss(self: Any, *args: Any, **kwargs: Any) -> None:
+        used.add("add_loss of a functional model, left out")
+
+    functional = sys.modules.get("keras.src.models.functional")
+    if functional is not None:
+        stack.enter_context(patch.object(functional.Functional, "add_loss", add_loss))
     # An embedding that was told its input's length builds a Sequential model, as it did.
     add = keras.Sequential.add
 

@@ -131,7 +131,11 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         value = before
     line = value.oomlint_line or None
     name = value.oomlint_name
-    plain = re.split(r"[.(\[]", name)[0] or name
+    parts = re.findall(r"\w+", name.partition("[")[0].partition("(")[0]) or [name]
+    plain = parts[-1] if len(parts) > 1 and parts[-1] not in ("shape", "pop", "get") else parts[0]
+    if ".shape" in name and stand_ins.of_targets(parts[0]):
+        hint = f"Give its shape, with what is not known as None: --arg '{parts[0]}=(None, 10)'"
+        return EstimateError(f"{name} comes from data, and the model needs it", "build", path, line, hint)
     if ".shape" in name:
         hint = "Give one sample's shape, for example --input-shape 224,224,3"
         return EstimateError(f"{name} comes from data, and the model needs it", "build", path, line, hint)
@@ -174,7 +178,11 @@ def _broken(
     ):
         error.__dict__["oomlint_followed"] = True  # it may be why the first one is reported
         first = failures[0]
-        if isinstance(error, NameError) or "NoneType" in str(error):
+        if (
+            isinstance(error, NameError)
+            or "NoneType" in str(error)
+            or "object has no attribute" in str(error)
+        ):
             return _asked(first, path, failures)
     words = " ".join(str(error).split())[:600]
     hint = "Name the function that builds the model instead: FILE.py:function, with --arg name=value."

@@ -50,6 +50,10 @@ class Missing:
             "numpy",
         ):
             raise AttributeError(name)
+        if name in GIVEN:
+            return GIVEN[name]
+        if name == "shape" and INPUT_SHAPE and not of_targets(self.oomlint_name):
+            return (Missing("the number of samples"), *INPUT_SHAPE[0])
         return self._derived(f"{self.oomlint_name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Missing:
@@ -163,6 +167,26 @@ class Data:
         return self.shape
 
 
+class Sizes(tuple[Any, ...]):
+    """A tuple that the user gave for a name: a shape, or the array that has it."""
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Itself."""
+        return self
+
+    @property
+    def ndim(self) -> int:
+        """How many sizes."""
+        return len(self)
+
+
+def of_targets(name: str) -> bool:
+    """Whether a name is what people call labels."""
+    word = name.rpartition(".")[2].lower()
+    return word.startswith(("y", "label", "target")) or "label" in word
+
+
 # What `--arg` gave, for names that stand inside an expression.
 GIVEN: dict[str, Any] = {}
 INPUT_SHAPE: list[tuple[int | None, ...]] = []
@@ -182,7 +206,8 @@ def oomlint_missing(name: str, line: int = 0) -> Any:
     """A value that comes from data."""
     plain = name.rpartition(".")[2]
     if plain in GIVEN:
-        return GIVEN[plain]
+        value = GIVEN[plain]
+        return Sizes(value) if isinstance(value, tuple) else value
     return Missing(name, line)
 
 

@@ -1,0 +1,53 @@
+"""Which argument of a call goes to which parameter of a function of the program."""
+
+from __future__ import annotations
+
+import ast
+
+from oomlint.estimate.slicing.program import Scope
+
+
+def matched(call: ast.Call, callee: Scope) -> list[tuple[str | None, ast.expr]]:
+    """Each argument with the parameter that it goes to; None where a star hides it."""
+    node = callee.node
+    assert not isinstance(node, ast.Module)
+    plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+    statics = {getattr(one, "id", "") for one in node.decorator_list}
+    if callee.owner is not None and "staticmethod" not in statics:
+        plain = plain[1:]
+    matched: list[tuple[str | None, ast.expr]] = []
+    starred = False
+    for position, value in enumerate(call.args):
+        starred |= isinstance(value, ast.Starred)
+        if starred:
+            matched.append((None, value))
+        else:
+            vararg = node.args.vararg.arg if node.args.vararg else None
+            matched.append((plain[position] if position < len(plain) else vararg, value))
+    names = set(callee.parameters)
+    for keyword in call.keywords:
+        other = node.args.kwarg.arg if node.args.kwarg else None
+        name = keyword.arg if keyword.arg in names else (None if keyword.arg is None else other)
+        matched.append((name, keyword.value))
+    return matched
+
+
+def required(callee: Scope) -> set[str]:
+    """The parameters that have no default."""
+    node = callee.node
+    assert not isinstance(node, ast.Module)
+    plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+    statics = {getattr(one, "id", "") for one in node.decorator_list}
+    if callee.owner is not None and "staticmethod" not in statics:
+        plain = plain[1:]
+    return set(plain) - defaulted(node)
+
+
+def defaulted(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The parameters that have a default."""
+    plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+    names = set(plain[len(plain) - len(node.args.defaults) :]) if node.args.defaults else set()
+    names |= {
+        one.arg for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults) if default is not None
+    }
+    return names

@@ -1,0 +1,60 @@
+"""Small questions about statements, and the lines that written ones had."""
+
+from __future__ import annotations
+
+import ast
+
+from oomlint.estimate.slicing.program import blocks
+
+
+def matters(manager: ast.expr) -> bool:
+    """Whether a context manager around the way says something about the model."""
+    text = ast.unparse(manager)
+    return any(
+        word in text for word in (".scope()", "RematScope", "custom_object_scope", "CustomObjectScope")
+    )
+
+
+def inside(statement: ast.stmt, target: ast.stmt) -> bool:
+    """Whether a statement holds another one in its blocks."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return False
+    return any(is_or_holds(one, target) for block in blocks(statement) for one in block)
+
+
+def is_or_holds(statement: ast.stmt, target: ast.stmt) -> bool:
+    """Whether it is the other one, or holds it."""
+    return statement is target or inside(statement, target)
+
+
+def at(node: ast.stmt, where: ast.AST) -> ast.stmt:
+    """A new statement at the place of an old node."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.expr | ast.stmt) and not hasattr(one, "lineno"):
+            one.lineno = getattr(where, "lineno", 1)
+            one.col_offset = 0
+    return ast.fix_missing_locations(node)
+
+
+def lines_of(tree: ast.Module, text: str) -> list[int]:
+    """For each line of the written text, the line that its statement had in the user's file."""
+    lines = [0] * (text.count("\n") + 2)
+    written = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.stmt)]
+    original = [one for one in ast.walk(tree) if isinstance(one, ast.stmt)]
+    for new, old in zip(written, original):
+        lines[new.lineno] = getattr(old, "lineno", 0)
+    for number in range(1, len(lines)):
+        lines[number] = lines[number] or lines[number - 1]
+    return lines
+
+
+def around(body: list[ast.stmt], target: ast.stmt | None) -> list[ast.stmt]:
+    """The statements of a scope that hold a statement, outermost first."""
+    found: list[ast.stmt] = []
+    while target is not None:
+        holder = next((one for one in body if one is not target and inside(one, target)), None)
+        if holder is None:
+            break
+        found.append(holder)
+        body = next(block for block in blocks(holder) if any(is_or_holds(one, target) for one in block))
+    return found
