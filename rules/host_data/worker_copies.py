@@ -11,7 +11,8 @@ constructor in Keras 3, where
 - worker processes copy lists of lists, arrays or dictionaries that the `Sequence` holds (a note: how large they are
   does not show), and arrays too where processes are spawned.
 
-Also, as an error, any of the three given to `fit`, `evaluate` or `predict` of Keras 3: they raise a `TypeError`.
+Also, as an error, any of the three given to `fit`, `evaluate` or `predict` of Keras 3: they raise a `TypeError`. A
+warning where nothing says that it is Keras 3.
 
 Silent where the size of a batch is not known, and without a second worker or process, when there is no queue
 (Keras before 2.4, unlike tf.keras, had one then too).
@@ -84,7 +85,7 @@ from oomlint.rules.host_data.amounts import against, form, in_test
 from oomlint.rules.host_data.process_copies import copied
 
 from oomlint.dryrun.catalog.keras.batch_sources import BatchSource
-from oomlint.dryrun.queries.keras_version import keras_at_least
+from oomlint.dryrun.queries.keras_version import keras_at_least, keras_is_known
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Argument, Branch, Call, Trace, Try
 from oomlint.dryrun.values.arrays import Array
@@ -167,7 +168,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 def _finding(trace: Trace, call: Call, keras3: bool, settings: Settings) -> Finding | None:
     gone = [argument for argument in call.arguments if argument.name in _ARGUMENTS]
     if keras3 and gone:
-        return None if _guarded(call) else _gone(call, gone)
+        return None if _guarded(call) else _gone(call, gone, keras_is_known(trace, settings))
     feedings = [_feeding(trace, call, value, keras3) for value in _sources(call)]
     if trace.libraries.get("keras", "").startswith("keras") and not keras_at_least(trace, settings, 2, 4):
         feedings = [replace(feeding, always=True) for feeding in feedings]
@@ -188,15 +189,15 @@ def _guarded(call: Call) -> bool:
     return False
 
 
-def _gone(call: Call, given: list[Argument]) -> Finding:
-    """Keras 3 has them elsewhere."""
+def _gone(call: Call, given: list[Argument], certain: bool) -> Finding:
+    """Keras 3 has them elsewhere. Where nothing says that it is Keras 3, the call itself speaks for Keras 2."""
     names = ", ".join(f"{argument.name}=" for argument in given)
     method = call.name.rpartition(".")[2]
     help = "give them to the PyDataset: super().__init__(workers=..., use_multiprocessing=..., max_queue_size=...)"
     return RULE.finding(
         call.place,
         f"{method} of Keras 3 takes no {names}: it raises a TypeError",
-        severity=Severity.ERROR,
+        severity=Severity.ERROR if certain else Severity.WARNING,
         evidence=[Evidence(f"{argument.name} is given here", argument.place) for argument in given],
         help=help,
         fix=Fix(help, Safety.DISPLAY),

@@ -217,3 +217,18 @@ def test_histograms_of_weights_were_counted_in_cpp_before_2_6():
     assert _found("OOM414", WEIGHTS, 2, 6) == ["error"]
     assert _found("OOM414", WEIGHTS, 2, 4) == []
     assert _found("OOM414", WEIGHTS, 2, 0, 4) == []
+
+
+WORKERS = """\
+from tensorflow import keras
+
+model = keras.models.load_model("model.keras")
+model.fit(read("rows"), epochs=3, workers=4)
+"""
+
+
+def test_the_type_error_of_keras_3_is_an_error_where_it_is_known_to_be_keras_3():
+    assert _found("OOM209", WORKERS, 3) == ["error"]
+    assert _found("OOM209", WORKERS, 2, 15) == []
+    settings = Settings(root=Path("/"), select=("OOM209", "OOM001"), preview=True)
+    assert [str(found.severity) for found in run_rule("OOM209", WORKERS, settings=settings)] == ["warning"]

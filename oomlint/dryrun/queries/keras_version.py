@@ -105,3 +105,8 @@ def keras_at_least(trace: Trace, settings: Settings, *version: int) -> bool:
     if version[:1] == (3,) and version[1:] in ((), (0,)) and _for_keras_3(trace):
         return True
     return settings.keras_at_least(*version)
+
+
+def keras_is_known(trace: Trace, settings: Settings) -> bool:
+    """Whether anything says which generation it is: the script, or the project's settings, pins and environment."""
+    return settings.target_keras is not None or for_keras_2(trace) or _for_keras_3(trace)
