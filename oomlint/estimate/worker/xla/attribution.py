@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from oomlint.estimate.result import LayerShare
-from oomlint.estimate.worker.xla.buffers import Assignment, alive
+from oomlint.estimate.worker.xla.buffers import Assignment, Buffer, alive, spans
 
 POINTS = 400  # of a timeline, at most
 
@@ -93,7 +93,9 @@ def shares(found: Assignment, model: Any, fixed: int) -> Shares:
             continue
         _, last, value, shape = here
         op_name = found.op_names.get(value.partition("{")[0], "")
-        if phase_of(op_name) == "forward":
+        if not op_name or "while" in op_name:
+            op_name, last = _of_loop(found, buffer, peak)
+        if not op_name or phase_of(op_name) == "forward":
             kind = "activations" if last >= turn else "temporaries"
         else:
             kind = "gradients" if _sides_of(shape) in weights else "temporaries"
@@ -106,6 +108,20 @@ def shares(found: Assignment, model: Any, fixed: int) -> Shares:
     at = found.order[peak]
     where = found.op_names.get(at, at)
     return Shares(parts, saved, _timeline(found, levels, fixed, names), names.layer(where) or where)
+
+
+def _of_loop(found: Assignment, buffer: Buffer, moment: int) -> tuple[str, int]:
+    """The operation behind a buffer that a loop carries, and its last use.
+
+    The loop's own values stand in one place one after another: the zeros that it begins with, the body's, the result.
+    """
+    first, last = next(span for span in spans(buffer) if span[0] <= moment <= span[1])
+    names = (
+        found.op_names.get(life[2].partition("{")[0], "") for life in buffer.lives if first <= life[0] <= last
+    )
+    known = [name for name in names if name]
+    forward = next((name for name in known if phase_of(name) == "forward"), "")
+    return forward or (known[0] if known else ""), last
 
 
 def _no_part_below_nothing(parts: dict[str, int]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _ALLOCATION = re.compile(r"allocation (\d+): size (\d+)(.*?):?$")
-_VALUE = re.compile(r"\s*value: <\d+ (\S+) @\d+> \(size=(\d+),offset=(\d+)\): (.*)$")
+_VALUE = re.compile(r"\s*value: <\d+ (\S+)(?: \(phi\))? @\d+> \(size=(\d+),offset=(\d+)\): (.*)$")
 _PARAMETER = re.compile(r"parameter (\d+)")
 _RANGE = re.compile(r"\s+(\S+?)(\{[\d,]*\}):(\d+)-(\d+)$")
 _ORDER = re.compile(r"\s+(\d+):(\S+)$")
@@ -131,7 +131,7 @@ def alive(found: Assignment) -> list[int]:
     """Bytes of temporaries in use at each step of the schedule."""
     changes: dict[int, int] = defaultdict(int)
     for buffer in found.buffers:
-        for first, last in _merged(buffer):
+        for first, last in spans(buffer):
             changes[first] += buffer.size
             changes[last + 1] -= buffer.size
     level, levels = 0, []
@@ -141,12 +141,12 @@ def alive(found: Assignment) -> list[int]:
     return levels
 
 
-def _merged(buffer: Buffer) -> list[tuple[int, int]]:
-    """The spans in which the place is in use, counted once where values share it."""
-    spans: list[tuple[int, int]] = []
+def spans(buffer: Buffer) -> list[tuple[int, int]]:
+    """When the place is in use, counted once where values share it."""
+    found: list[tuple[int, int]] = []
     for first, last, _, _ in sorted(buffer.lives):
-        if spans and first <= spans[-1][1]:
-            spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
+        if found and first <= found[-1][1]:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
         else:
-            spans.append((first, last))
-    return spans
+            found.append((first, last))
+    return found

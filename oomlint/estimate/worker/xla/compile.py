@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,8 +18,9 @@ from types import TracebackType
 
 from oomlint.estimate.errors import EstimateError
 
+_ERROR = re.compile(r"\w*Error: |^F\d{4} |Check failed|LLVM ERROR")
 _LOOK_EVERY = 0.05  # seconds
-_TAIL = 3000  # characters of what the compiler said
+_SHOWN = 6000  # characters of what the compiler said
 
 # Files that the compiler writes after the buffer assignment: once one is there, the assignment is whole.
 _LATER = ("*memory-usage-report.txt", "*thunk_sequence*", "*.ll", "*.ptx")
@@ -94,7 +96,9 @@ class Compilation:
 
     def _said(self) -> str:
         said = (self._folder / "output.txt").read_text("utf-8", "replace").strip()
-        return said[-_TAIL:] or f"the compiler ended with status {self._process.returncode}"
+        error = _ERROR.search(said)
+        start = max(0, error.start() - 200) if error else max(0, len(said) - _SHOWN)
+        return said[start : start + _SHOWN] or f"the compiler ended with status {self._process.returncode}"
 
 
 def assigned(dump: Path) -> bool:
@@ -106,9 +110,9 @@ def assigned(dump: Path) -> bool:
 
 def refused(error: CompilerError, target: str) -> EstimateError:
     """The compiler's last words, for the user."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    last = next((line for line in reversed(lines) if "Error" in line or "error" in line), lines[-1:] or [""])
-    text = last if isinstance(last, str) else last[0]
+    # The first line that names an error: a trace of the Python lines behind the operation follows it.
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = next((line for line in lines if _ERROR.search(line)), lines[-1] if lines else "")
     return EstimateError(
         f"XLA did not compile the step for {target}: {text[:300]}",
         "engine",

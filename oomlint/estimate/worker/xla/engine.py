@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib.util import find_spec
+
 from oomlint.estimate.result import Certainty
 from oomlint.estimate.worker.state import state_bytes
 from oomlint.estimate.worker.subject import Footprint, Subject
@@ -14,8 +15,8 @@ from oomlint.estimate.worker.xla.compile import Compilation, CompilerError, refu
 from oomlint.estimate.worker.xla.program import Program
 from oomlint.estimate.worker.xla.target_config import Target, target_for
 
-# The plugins that bring XLA's GPU compiler, newest first, and the oldest compute capability that each compiles for.
-PLUGINS = {"jax_plugins.xla_cuda13": (7, 5), "jax_plugins.xla_cuda12": (5, 0)}
+# The packages that bring XLA's GPU compiler.
+PLUGINS = ("jax_plugins.xla_cuda13", "jax_plugins.xla_cuda12")
 
 # What the assignment cannot say without the GPU: which kernels autotuning will pick there, and their scratch. Without
 # convolutions little depends on it.
@@ -28,21 +29,21 @@ def available() -> str:
         return "XLA's GPU compiler comes as a package for Linux only"
     if find_spec("jax") is None:
         return "JAX, whose packages hold XLA's GPU compiler, is not installed"
-    if _plugin() is None:
+    if not _plugin():
         return "JAX is installed without XLA's GPU compiler (jax-cuda13-plugin and jax-cuda13-pjrt)"
     return ""
 
 
-def _plugin() -> str | None:
+def _plugin() -> bool:
     try:
-        return next((name for name in PLUGINS if find_spec(name) is not None), None)
+        return any(find_spec(name) is not None for name in PLUGINS)
     except ModuleNotFoundError:  # no jax_plugins at all
-        return None
+        return False
 
 
 def footprint(subject: Subject, gpu_name: str, usable_bytes: int) -> Footprint:
     """Compile the step for the GPU and read what it will occupy. Raises EstimateError."""
-    target = target_for(gpu_name, usable_bytes, PLUGINS[_plugin() or "jax_plugins.xla_cuda13"])
+    target = target_for(gpu_name, usable_bytes)
     with Compilation(target.proto) as compilation:
         program = exported(subject)
         try:

@@ -106,18 +106,15 @@ class Target:
     assumption: str = ""
 
 
-def target_for(gpu_name: str, usable_bytes: int, oldest: tuple[int, int] = (0, 0)) -> Target:
-    """The description of a GPU by its name, or by its memory where the name is an amount (`16GB`).
-
-    `oldest` is the oldest compute capability that the compiler at hand still knows.
-    """
+def target_for(gpu_name: str, usable_bytes: int) -> Target:
+    """The description of a GPU by its name, or by its memory where the name is an amount (`16GB`)."""
     gpu = find_gpu(gpu_name)
     if gpu is None:
         stand_in = GPUS[_UNNAMED]
         memory = max(usable_bytes, 1 << 30)
         assumption = f"no card is named, so the step is compiled as for an {stand_in.name} with that memory"
         return Target(gpu_name, stand_in.capability, _proto(stand_in, memory), assumption)
-    like = _described(gpu, oldest)
+    like = _described(gpu)
     assumption = ""
     if like.capability != gpu.capability:
         major, minor = gpu.capability
@@ -127,11 +124,15 @@ def target_for(gpu_name: str, usable_bytes: int, oldest: tuple[int, int] = (0, 0
     return Target(gpu.name, like.capability, _proto(like, gpu.memory), assumption)
 
 
-def _described(gpu: Gpu, oldest: tuple[int, int]) -> Gpu:
-    """The card itself, else the one nearest in capability and then in memory whose figures are known."""
-    if gpu.name in CARDS and gpu.capability >= oldest:
+def _described(gpu: Gpu) -> Gpu:
+    """The card itself, else the one nearest in capability and then in memory whose figures are known.
+
+    Cards that CUDA 13 gave up (before 7.5) are described too: XLA assigns buffers for them as ever, and only
+    the making of machine code, which nobody waits for here, fails.
+    """
+    if gpu.name in CARDS:
         return gpu
-    known = [GPUS[name] for name in CARDS if name in GPUS and GPUS[name].capability >= oldest]
+    known = [GPUS[name] for name in CARDS if name in GPUS]
 
     def distance(other: Gpu) -> tuple[int, int]:
         (major, minor), (other_major, other_minor) = gpu.capability, other.capability
