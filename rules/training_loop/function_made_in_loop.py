@@ -118,7 +118,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if (graph and eager) or made.context.role("tf.function") is not None:
             continue
         loop = _loop(trace, made)
-        if loop is None or guarded(made.context, loop, made.node):
+        if loop is None or guarded(made.context, loop, made.node) or _by_a_layer(made):
             continue
         if not graph and any(changes.of(one.place.node, made.context) for one in made.arguments):
             continue  # a function for each layer: another one each time
@@ -156,6 +156,15 @@ def _called(trace: Trace, made: Call, loop: Loop) -> bool:
         for call in trace.all_calls()
         if isinstance(call.node, cst.Call)
     )
+
+
+def _by_a_layer(made: Call) -> bool:
+    """Whether a layer makes it when it is called: in the rounds that put a model together, one for each layer."""
+    for body in made.context.all(Body):
+        owner = body.function.owner
+        if body.function.name == "call" and owner is not None:
+            return any(base.startswith(("keras.layers.", "keras.Layer")) for base in owner.library_bases())
+    return False
 
 
 def _function(made: Call) -> Function | None:
