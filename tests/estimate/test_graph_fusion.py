@@ -76,17 +76,25 @@ def test_random_numbers_are_not_drawn_twice():
     assert kinds(made) == ["Argument", "Fusion", "Sum", "Max"]
 
 
-def test_a_relu_keeps_its_input_for_the_gradient():
+def relu_behind(kind: str) -> Operation:
+    """What the gradient of a ReLU behind an operation of that kind becomes."""
     made = program(
         op("Argument", mib=8),
-        op("MatMul", 0, mib=64),
+        op(kind, 0, mib=64),
         op("Relu", 1, mib=64),
         op("MatMul", 2, mib=64),
         op("ReluGrad", 3, 2, mib=64),
         op("MatMul", 4, mib=8),
     )
-    gradient = kernels(made).operations[4]
-    assert gradient.inputs == ((1, 0), (3, 0))
+    return kernels(made).operations[4]
+
+
+def test_the_gradient_of_a_relu_reads_the_convolution_before_it():
+    assert relu_behind("Conv2D").inputs == ((1, 0), (3, 0))
+
+
+def test_the_gradient_of_a_relu_in_a_product_s_kernel_reads_the_relu():
+    assert relu_behind("MatMul").inputs == ((2, 0), (3, 0))
 
 
 def test_pooling_s_gradient_holds_zeros_from_the_relu_on_and_an_index_for_each_axis():

@@ -103,12 +103,21 @@ class _Fusion:
         return number
 
     def _inputs(self, operation: Operation) -> tuple[Output, ...]:
-        """XLA asks of a ReLU's input where it was positive, which leaves its output to the next layer alone."""
+        """XLA asks of a ReLU's input where it was positive, which leaves its output to the next layer alone.
+
+        Not behind a product of matrices, whose kernel ends with the ReLU.
+        """
         if operation.type in ("ReluGrad", "Relu6Grad") and len(operation.inputs) > 1:
-            gradient, features = operation.inputs[0], self._origin(operation.inputs[1])
-            if self.operations[features].type in ("Relu", "Relu6"):
-                return gradient, self.operations[features].inputs[0]
+            relu = self.operations[self._origin(operation.inputs[1])]
+            if relu.type in ("Relu", "Relu6") and not self._is_product(relu.inputs[0]):
+                return operation.inputs[0], relu.inputs[0]
         return operation.inputs
+
+    def _is_product(self, source: Output) -> bool:
+        operation = self.operations[self._origin(source)]
+        if operation.type in ("BiasAdd", "Add", "AddV2") and operation.inputs:
+            operation = self.operations[self._origin(operation.inputs[0])]
+        return "MatMul" in operation.type
 
     def _gain(self, number: int) -> float:
         """Bytes that need not be moved if all readers compute it themselves; negative where one of them cannot."""

@@ -1,0 +1,133 @@
+"""Engine graph's rules for XLA beside XLA's own figures, and beside three other ways to estimate, on the same rows.
+
+    KERAS_BACKEND=tensorflow python benchmarks/estimate/compare_xla.py ROWS.jsonl [MODEL ...] [--out FILE]
+
+ROWS are what xla_points.py or xla_reference.py wrote. Arguments (weights, slots, inputs) are exact, the same for all;
+compared is the whole, arguments and temporaries. `formula`: twice the outputs of all layers and the weights, as people
+copy it; `grappler`: TensorFlow's own estimator (tensorflow/core/grappler); `liveness`: the traced graph's tensors from
+maker to last reader, without aliases, in the order of a queue.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import statistics
+import sys
+from pathlib import Path
+
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+
+
+def subject(name, batch, optimizer, policy):
+    """The model compiled and built, without memory."""
+    import keras
+    import models
+
+    from oomlint.estimate.worker.subject import Spec, Subject
+    from oomlint.estimate.worker.weightless_tensorflow import without_memory
+
+    keras.utils.clear_session()
+    keras.config.set_dtype_policy(policy)
+    with without_memory():
+        case = models.case(name)
+        chosen = keras.optimizers.SGD(0.1, momentum=0.9) if optimizer == "momentum" else optimizer
+        case.model.compile(optimizer=chosen, loss=case.loss, jit_compile=False)
+        case.model.optimizer.build(case.model.trainable_variables)
+    xs, y = case.specs(batch)
+    x = [Spec(*spec) for spec in xs]
+    return Subject(case.model, (x if len(x) > 1 else x[0], *(() if y is None else (Spec(*y),))))
+
+
+def estimates(row):
+    """Bytes of the whole by each way; None where one has no answer."""
+    from oomlint.estimate.worker.graph import order
+    from oomlint.estimate.worker.graph.compiled import compiled
+    from oomlint.estimate.worker.graph.engine import inside
+    from oomlint.estimate.worker.graph.lives import simulate
+    from oomlint.estimate.worker.graph.tracing import traced
+
+    what = subject(row["model"], row["batch"], row["optimizer"], row["policy"])
+    program = traced(what)
+    given = sum(sum(one.outputs) for one in program.operations if one.type == "Argument")
+    rest = row["arguments"] - given
+    plain = simulate(program, order.queued(program), inside=inside, aliasing=False)
+    return {
+        "ours": rest + compiled(program)[1].peak,
+        "liveness": rest + plain.peak,
+        "formula": _formula(what.model, row["batch"]),
+        "grappler": _grappler(what),
+    }
+
+
+def _formula(model, batch):
+    outputs = 0
+    for layer in model._flatten_layers(include_self=False):
+        try:
+            shape = layer.output.shape
+        except (AttributeError, ValueError):
+            continue
+        outputs += math.prod(size or 1 for size in shape[1:])
+    return 4 * (2 * batch * outputs + model.count_params())
+
+
+def _grappler(what):
+    """The peak that TensorFlow's cost analyser sees, on the one device that there is."""
+    from tensorflow.core.protobuf import meta_graph_pb2
+    from tensorflow.python.framework import meta_graph
+    from tensorflow.python.grappler import cluster, item
+
+    from oomlint.estimate.worker.graph.tracing import _concrete
+
+    graph = _concrete(what).graph
+    described = meta_graph.create_meta_graph_def(graph=graph)
+    nodes = meta_graph_pb2.CollectionDef()
+    nodes.node_list.value.extend([tensor.op.name for tensor in graph.outputs])
+    described.collection_def["train_op"].CopyFrom(nodes)
+    try:
+        found = cluster.Cluster(disable_detailed_stats=True).DeterminePeakMemoryUsage(item.Item(described))
+    except Exception as error:
+        print("grappler:", type(error).__name__, str(error)[:100], file=sys.stderr)
+        return None
+    return max((peak for peak, _ in found.values()), default=None)
+
+
+def main(file, *names):
+    names = list(names)
+    out = Path(names.pop(names.index("--out") + 1)) if "--out" in names else None
+    names = [name for name in names if name != "--out"]
+    errors = {}
+    for line in Path(file).read_text().splitlines():
+        row = json.loads(line)
+        if names and row["model"] not in names:
+            continue
+        truth = row["arguments"] + row["temporaries"]
+        try:
+            found = estimates(row)
+        except Exception as error:
+            print(row["model"], type(error).__name__, str(error)[:200], file=sys.stderr)
+            continue
+        shown = []
+        for name, value in found.items():
+            if value is not None:
+                errors.setdefault(name, []).append(value / truth - 1)
+                shown.append(f"{name} {value / truth - 1:+6.1%}")
+        key = ":".join(str(row[part]) for part in ("model", "batch", "optimizer", "policy", "gpu"))
+        print(f"{key:60} {truth / 2**20:9.1f} MiB  {'  '.join(shown)}", flush=True)
+        if out is not None:
+            with out.open("a") as stream:
+                stream.write(json.dumps({"configuration": key, "xla": truth} | found) + "\n")
+    for name, values in errors.items():
+        sizes = sorted(map(abs, values))
+        tenth = sizes[min(len(sizes) - 1, int(0.9 * len(sizes)))]
+        print(f"{name}: {len(sizes)} rows, median {statistics.median(sizes):.1%}, 90th percentile {tenth:.1%}, "
+              f"most under {min(values):+.1%}, most over {max(values):+.1%}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
