@@ -1,0 +1,150 @@
+"""Reading XLA's dumps: a small assignment written out by hand, its sums worked out by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from oomlint.estimate.worker.xla import attribution, buffers, compile, tensorflow_step
+
+ASSIGNMENT = """BufferAssignment:
+allocation 0: size 400, parameter 0, shape |f32[10,10]| at ShapeIndex {}, maybe-live-out:
+ value: <1 w @0> (size=400,offset=0): f32[10,10]{1,0}
+allocation 1: size 1280, parameter 1, shape |f32[32,10]| at ShapeIndex {}:
+ value: <2 x @0> (size=1280,offset=0): f32[32,10]{1,0}
+allocation 2: size 4, maybe-live-out:
+ value: <3 loss @0> (size=4,offset=0): f32[]
+allocation 3: size 8, constant:
+ value: <4 table @0> (size=8,offset=0): f32[2]{0}
+allocation 4: size 4, thread-local:
+ value: <5 sum @0> (size=4,offset=0): f32[]
+allocation 5: size 5120, preallocated-temp:
+ value: <6 dense @0> (size=1280,offset=0): f32[32,10]{1,0}
+ value: <7 relu @0> (size=1280,offset=1280): f32[32,10]{1,0}
+ value: <8 scratch @0> (size=2048,offset=2560): f32[512]{0}
+ value: <9 grad (phi) @0> (size=400,offset=2560): f32[10,10]{0,1}
+
+Total bytes: 6812
+"""
+RANGES = """HloLiveRange (max 6):
+  InstructionSequence:
+    0:dense
+    1:relu
+    2:scratch
+    3:back
+    4:grad
+    5:update
+  BufferLiveRange:
+    dense{}:0-4
+    relu{}:1-3
+    scratch{}:2-2
+    grad{}:4-5
+"""
+PROGRAM = """ENTRY %main {
+  %dense = f32[32,10]{1,0} fusion(%x, %w), metadata={op_name="jit(train_step)/jvp(first)/dot_general"}
+  %relu = f32[32,10]{1,0} fusion(%dense), metadata={op_name="jit(train_step)/jvp(second)/max"}
+  %scratch = f32[512]{0} fusion(%relu), metadata={op_name="jit(train_step)/jvp(second)/sort"}
+  %back = f32[32,10]{1,0} fusion(%relu), metadata={op_name="jit(train_step)/transpose(jvp(second))/select_n"}
+  %grad = f32[10,10]{0,1} fusion(%back), metadata={op_name="jit(train_step)/transpose(jvp(first))/dot_general"}
+  ROOT %update = f32[10,10]{1,0} fusion(%w, %grad), metadata={op_name="jit(train_step)/sub"}
+}
+"""
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    start = "module_0001.jit_train_step.sm_9.0a_gpu_after_optimizations"
+    (tmp_path / f"{start}-buffer-assignment.txt").write_text(ASSIGNMENT)
+    (tmp_path / f"{start}-live-range.txt").write_text(RANGES)
+    (tmp_path / f"{start}.txt").write_text(PROGRAM)
+    return tmp_path
+
+
+def model() -> SimpleNamespace:
+    layers = [SimpleNamespace(name=name) for name in ("first", "second")]
+    return SimpleNamespace(layers=layers, trainable_variables=[SimpleNamespace(shape=(10, 10))])
+
+
+def test_totals_leave_out_what_lives_in_registers(dump: Path) -> None:
+    found = buffers.read(dump)
+    assert (found.arguments, found.temporaries, found.results, found.constants) == (1680, 5120, 4, 8)
+    assert found.total == 6812
+    assert found.parameters == {0: 400, 1: 1280}
+
+
+def test_bytes_in_use_at_each_step(dump: Path) -> None:
+    # dense 0-4, relu 1-3, scratch at 2, grad 4-5
+    assert buffers.alive(buffers.read(dump)) == [1280, 2560, 4608, 2560, 1680, 400]
+
+
+def test_the_block_is_split_where_it_is_fullest(dump: Path) -> None:
+    split = attribution.shares(buffers.read(dump), model(), 1000)
+    # At step 2: both activations are read by the backward pass, the scratch is not; 512 bytes lie between.
+    assert split.parts == {"gradients": 0, "activations": 2560, "temporaries": 2048 + 512}
+    assert split.saved == {"first": 1280, "second": 1280}
+    assert split.peak_at == "second"
+    assert split.timeline == [
+        ("first", 2280),
+        ("second", 3560),
+        ("second", 5608),
+        ("second", 3560),
+        ("first", 2680),
+        ("sub", 1400),
+    ]
+
+
+def test_a_gradient_is_known_by_the_shape_of_its_weight(dump: Path) -> None:
+    file = next(dump.glob("*live-range.txt"))
+    file.write_text(RANGES.replace("scratch{}:2-2", "scratch{}:5-5").replace("relu{}:1-3", "relu{}:1-4"))
+    found = buffers.read(dump)
+    # The fullest step is the gradient's: 1280 + 1280 + 400.
+    assert buffers.alive(found) == [1280, 2560, 2560, 2560, 2960, 2448]
+    split = attribution.shares(found, model(), 0)
+    assert split.parts == {"gradients": 400, "activations": 2560, "temporaries": 2160}
+
+
+@pytest.mark.parametrize(
+    ("op_name", "phase"),
+    [
+        ("jit(train_step)/jvp(conv1)/conv_general_dilated", "forward"),
+        ("jit(train_step)/transpose(jvp(conv1))/dot_general", "backward"),
+        ("jit(train_step)/sub", "update"),
+        ("functional_1/conv1_1/convolution", "forward"),
+        ("gradient_tape/functional_1/conv1_1/convolution/Conv2DBackpropFilter", "backward"),
+    ],
+)
+def test_phases(op_name: str, phase: str) -> None:
+    assert attribution.phase_of(op_name) == phase
+
+
+def test_layers_by_scope() -> None:
+    names = attribution.Names(SimpleNamespace(layers=[SimpleNamespace(name=n) for n in ("conv1", "conv1_1")]))
+    assert names.layer("jit(train_step)/jvp(conv1)/add") == "conv1"
+    assert names.layer("functional_1/conv1_1/convolution") == "conv1_1"
+    assert names.layer("functional_1/conv1_2/convolution") == "conv1"  # TensorFlow's number
+    assert names.layer("adam/Sqrt_3") == ""
+
+
+def test_an_assignment_is_whole_once_a_later_file_is_there(dump: Path) -> None:
+    assert not compile.assigned(dump)
+    (dump / "module_0001.jit_train_step.1.ptx").touch()
+    assert compile.assigned(dump)
+
+
+def test_copies_become_reshapes_of_the_same_shape() -> None:
+    text = (
+        "%5 = mhlo.copy %4 : tensor<3x16xf32> loc(#loc8)\n"
+        '%6 = "mhlo.copy"(%5#1) : (tensor<f32>) -> tensor<f32>\n'
+    )
+    assert tensorflow_step.without_copies(text) == (
+        "%5 = stablehlo.reshape %4 : (tensor<3x16xf32>) -> tensor<3x16xf32> loc(#loc8)\n"
+        "%6 = stablehlo.reshape %5#1 : (tensor<f32>) -> tensor<f32>\n"
+    )
+
+
+def test_the_error_is_the_line_that_names_one() -> None:
+    said = "Traceback\n  File x\njax.errors.JaxRuntimeError: INTERNAL: no such thing\n  /a/b.py:1:2 [f]\n"
+    found = compile.refused(compile.CompilerError(said), "T4")
+    assert "INTERNAL: no such thing" in str(found) and "/a/b.py" not in str(found)
