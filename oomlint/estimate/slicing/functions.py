@@ -123,6 +123,16 @@ class Functions:
             )
         return None if target is None else self.definition(target, parts[-1])
 
+    def is_own(self, base: ast.expr, scope: Scope, whole: set[int]) -> bool:
+        """Whether a base class is of the program and of no library, or `object`; `whole` are known not to be."""
+        name = root_name(base)
+        if name == "object":
+            return True
+        found = self.definition(scope.unit, name, scope) if isinstance(base, ast.Name) else None
+        if found is None or not isinstance(found[1], ast.ClassDef) or id(found[1]) in whole:
+            return False
+        return all(self.is_own(one, found[0].scope, whole) for one in found[1].bases)
+
     def imported(self, unit: Unit, name: str) -> Unit | None:
         """The project's module that a name stands for."""
         for one in statements(unit.tree.body):

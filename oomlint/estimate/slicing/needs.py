@@ -97,9 +97,10 @@ class Needs:
         for part in parts[1:]:
             if unit is None:
                 return
-            if part in unit.scope.bound:
-                self.require(part, unit.scope)
-                unit = self.functions.imported(unit, part)
+            provider = self.functions.starred(unit, part)
+            if provider is not None:
+                self.require(part, provider.scope)
+                unit = self.functions.imported(provider, part)
             else:
                 unit = self.program.module(self.program.main, f"{unit.name}.{part}" if unit.name else part, 0)
 
@@ -155,10 +156,7 @@ class Needs:
                 return self._class(statement, scope)
         if isinstance(statement, COMPOUND) or (hasattr(ast, "Match") and isinstance(statement, ast.Match)):
             return self._compound(statement, scope)
-        if id(statement) in self.kept:
-            keep = True
-        else:
-            keep = self.wants(statement, scope)
+        keep = id(statement) in self.kept or self.wants(statement, scope)
         if keep:
             self._keep(statement, scope)
         return keep
@@ -176,8 +174,7 @@ class Needs:
         if id(statement) in self.seen:
             return
         self.seen.add(id(statement))
-        replaced = self.taint.replaced(statement, scope)
-        if replaced is not None:
+        if self.taint.replaced(statement, scope) is not None:
             return  # its value is known, or asked for
         self._use_own(statement, scope)
         if id(scope) in self.order:
@@ -253,7 +250,7 @@ class Needs:
             self._mark(node)
             for expression in (*node.bases, *node.decorator_list, *(one.value for one in node.keywords)):
                 self.use(expression, scope)
-            if any(not self._is_own(base, scope) for base in node.bases):
+            if any(not self.functions.is_own(base, scope, self.whole) for base in node.bases):
                 self.whole.add(id(node))
         for statement in node.body:
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -266,19 +263,6 @@ class Needs:
             elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
                 self._keep(statement, scope)
         return True
-
-    def _is_own(self, base: ast.expr, scope: Scope) -> bool:
-        """Whether a base class is of the program and of no library, or `object`."""
-        name = root_name(base)
-        if name == "object":
-            return True
-        found = self.functions.definition(scope.unit, name, scope) if isinstance(base, ast.Name) else None
-        return (
-            found is not None
-            and isinstance(found[1], ast.ClassDef)
-            and id(found[1]) not in self.whole
-            and all(self._is_own(one, found[0].scope) for one in found[1].bases)
-        )
 
     def _compound(self, statement: ast.stmt, scope: Scope) -> bool:
         if self.taint.replaced(statement, scope) is not None:
@@ -345,7 +329,7 @@ class Needs:
                     return name in self.attributes or (
                         isinstance(value, ast.Attribute) and value.attr in self.attributes
                     )
-                return self.requires_from(root, scope, statement) or (root == "" and name == "trainable")
+                return self._reaches(root, scope, statement)
             case ast.Subscript(value=value):
                 if canonical(scope.unit, value) == "os.environ":
                     return False
@@ -357,7 +341,15 @@ class Needs:
         root = root_name(value)
         if root in ("self", "cls"):
             return attribute_of_self(value) in self.attributes
-        return self.requires_from(root, scope, statement)
+        return self._reaches(root, scope, statement)
+
+    def _reaches(self, root: str, scope: Scope, statement: ast.stmt) -> bool:
+        """Whether what a name stands for is needed: under the name itself, or what it was taken from."""
+        return any(
+            self.requires_from(name, scope, statement)
+            or (id(scope) not in self.on_path and name in scope.parameters)
+            for name in scope.taken_from(root)
+        )
 
     def _changes(self, call: ast.Call, scope: Scope, statement: ast.stmt) -> bool:
         """Whether a call that stands as a statement changes something that is needed."""

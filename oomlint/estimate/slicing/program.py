@@ -24,6 +24,38 @@ class Scope:
     parent: Scope | None
     owner: ast.ClassDef | None = None
     bound: set[str] = field(default_factory=set)
+    taken: dict[str, set[str]] | None = None
+
+    def taken_from(self, name: str) -> set[str]:
+        """The name, and those it holds a part of: `for layer in model.layers`, `layer = model.layers[3]`."""
+        if self.taken is None:
+            self.taken = {}
+            for node in ast.walk(self.node):
+                match node:
+                    case ast.For(target=target, iter=value):
+                        pass
+                    case ast.Assign(
+                        targets=[ast.Name() as target], value=ast.Attribute() | ast.Subscript() as value
+                    ):
+                        pass
+                    case ast.Assign(
+                        targets=[ast.Name() as target],
+                        value=ast.Call(func=ast.Attribute(attr="get_layer")) as value,
+                    ):
+                        pass
+                    case _:
+                        continue
+                names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+                for one in ast.walk(target):
+                    if isinstance(one, ast.Name):
+                        self.taken.setdefault(one.id, set()).update(names)
+        found, stack = {name}, [name]
+        while stack:
+            for other in self.taken.get(stack.pop(), ()):
+                if other not in found:
+                    found.add(other)
+                    stack.append(other)
+        return found
 
     def of(self, name: str) -> Scope | None:
         """The scope that binds a name as seen from here."""

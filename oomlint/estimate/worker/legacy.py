@@ -10,6 +10,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -137,6 +138,10 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         _old_models(keras, stack, used)
         _old_names(keras, stack)
         _old_functions(keras, stack, used)
+        if not hasattr(keras, "engine"):
+            stack.enter_context(patch.object(keras, "engine", import_module("keras.engine"), create=True))
+        if not hasattr(keras.backend, "name_scope"):
+            stack.enter_context(patch.object(keras.backend, "name_scope", keras.name_scope, create=True))
         yield
     if used:
         words = ", ".join(sorted(used)[:4])

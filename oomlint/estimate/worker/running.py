@@ -124,6 +124,10 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         if cause is None:
             break
         before = cause.value if isinstance(cause, NeededError) else _named_in(cause, failures)
+        if before is None and isinstance(cause, FileNotFoundError) and cause.filename:
+            message = f"{value.oomlint_name} is read from {cause.filename}, which is not there"
+            hint = f"Run it where the file is, or give the value: --arg {value.oomlint_name}=VALUE"
+            return EstimateError(message, "build", path, value.oomlint_line or None, hint)
         if before is None:
             return _broken(cause, path, failures, value.oomlint_line or None)
         if not before.oomlint_line:
@@ -227,7 +231,7 @@ def _guard(statement: ast.stmt, top: bool) -> ast.stmt:
                 block = getattr(statement, name, None)
                 if block:
                     setattr(statement, name, _guarded(block, top))
-            if isinstance(statement, ast.If) and not _leads_on(statement):
+            if isinstance(statement, ast.If | ast.With) and not _leads_on(statement):
                 return _attempt(statement) if top else statement
             return statement
         case ast.Expr(value=ast.Call(func=ast.Name(id="oomlint_trained"))):
@@ -277,7 +281,7 @@ def _names(statement: ast.stmt) -> list[str]:
             return [alias.asname or alias.name.partition(".")[0] for alias in aliases]
         case ast.ImportFrom(names=aliases):
             return [alias.asname or alias.name for alias in aliases if alias.name != "*"]
-        case ast.If():
+        case ast.If() | ast.With():
             return sorted(
                 {name for one in ast.walk(statement) if isinstance(one, ast.Assign) for name in _names(one)}
             )

@@ -1,0 +1,290 @@
+"""The slice of a script: what the model is made of stays, what loads, trains, saves and prints does not."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.slicing.script import Slice, slice_script
+
+
+def sliced(tmp_path: Path, text: str, **options: object) -> Slice:
+    path = tmp_path / "train.py"
+    path.write_text(textwrap.dedent(text))
+    (tmp_path / "pyproject.toml").write_text("")
+    found = slice_script(path, **options)  # type: ignore[arg-type]
+    ast.parse(found.text)
+    return found
+
+
+def lines(found: Slice) -> list[str]:
+    """The slice without its imports, each line without its indentation."""
+    return [
+        line.strip()
+        for line in found.text.splitlines()
+        if line.strip() and not line.startswith(("from ", "import "))
+    ]
+
+
+COMPLETE = """
+    import numpy as np
+    import matplotlib.pyplot as plt
+    from tensorflow import keras
+
+    (x_train, y_train), (x_test, y_test) = keras.datasets.mnist.load_data()
+    x_train = x_train.reshape(-1, 28, 28, 1).astype("float32") / 255
+    print("shape", x_train.shape)
+    units = 64
+    epochs = 3
+    model = keras.Sequential()
+    model.add(keras.Input(x_train.shape[1:]))
+    model.add(keras.layers.Flatten())
+    model.add(keras.layers.Dense(units))
+    model.summary()
+    model.compile("adam", "mse", metrics=["mae"])
+    history = model.fit(x_train, y_train, epochs=epochs, batch_size=16)
+    plt.plot(history.history["loss"])
+    model.save("net.keras")
+"""
+
+
+def test_a_plain_script(tmp_path: Path):
+    found = sliced(tmp_path, COMPLETE)
+    assert lines(found) == [
+        "x_train = oomlint_data((60000, 28, 28, 1), 'float32')",
+        "units = 64",
+        "model = keras.Sequential()",
+        "model.add(keras.Input(x_train.shape[1:]))",
+        "model.add(keras.layers.Flatten())",
+        "model.add(keras.layers.Dense(units))",
+        "model.compile('adam', 'mse', metrics=['mae'])",
+        "oomlint_trained(model, batch_size=16, element=((None, 28, 28, 1), 'float32'))",
+    ]
+    assert "matplotlib" not in found.text
+    assert "numpy" not in found.text
+    assert found.names["line"] == "17"
+
+
+def test_what_is_bound_anew_before_the_training_is_left_out(tmp_path: Path):
+    found = sliced(
+        tmp_path,
+        """
+        from tensorflow import keras
+        model = keras.Sequential([keras.layers.Dense(1, input_shape=(3,))])
+        model.compile("sgd", "mse")
+        model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,))])
+        model.compile("sgd", "mse")
+        model.fit(x, y, batch_size=8)
+        """,
+    )
+    assert "Dense(1" not in found.text
+    assert "Dense(2" in found.text
+
+
+def test_the_way_through_main_takes_along_only_the_arguments_that_matter(tmp_path: Path):
+    found = sliced(
+        tmp_path,
+        """
+        import argparse
+        from tensorflow import keras
+
+        def load(path):
+            return open(path).read()
+
+        def build(width):
+            return keras.Sequential([keras.layers.Dense(width, input_shape=(4,))])
+
+        def train(width, data, log):
+            log.write("start")
+            model = build(width)
+            model.compile("adam", "mse")
+            for epoch in range(3):
+                model.fit(data, batch_size=2)
+
+        def main():
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--width", type=int, default=12)
+            args = parser.parse_args()
+            data = load("data.csv")
+            log = open("log.txt", "w")
+            train(args.width, data, log)
+
+        if __name__ == "__main__":
+            main()
+        """,
+    )
+    text = lines(found)
+    assert "train(args.width, None, None)" in text
+    assert "data.csv" not in found.text
+    assert "log" not in found.text.replace("log)", "")
+    assert "def load(path):" not in text
+    assert text[-1] == "main()"
+
+
+def test_a_class_that_makes_its_model_and_trains_it(tmp_path: Path):
+    found = sliced(
+        tmp_path,
+        """
+        from tensorflow import keras
+
+        class Trainer:
+            def __init__(self, width):
+                self.width = width
+                self.data = self.load()
+                self.model = self.build()
+
+            def load(self):
+                return open("huge.bin").read()
+
+            def build(self):
+                model = keras.Sequential([keras.layers.Dense(self.width, input_shape=(4,))])
+                model.compile("adam", "mse")
+                return model
+
+            def run(self):
+                self.model.fit(self.data, epochs=2)
+
+            def report(self):
+                print(self.model.evaluate(self.data))
+
+        trainer = Trainer(7)
+        trainer.run()
+        trainer.report()
+        """,
+    )
+    assert "huge.bin" not in found.text
+    assert "report" not in found.text
+    assert "self.model = self.build()" in lines(found)
+    assert lines(found)[-1] == "trainer.run()"
+
+
+def test_a_hand_written_loop(tmp_path: Path):
+    found = sliced(
+        tmp_path,
+        """
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(4,))])
+        optimizer = tf.keras.optimizers.Adam()
+        loss_fn = tf.keras.losses.MeanSquaredError()
+
+        @tf.function
+        def train_step(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x, training=True))
+            grads = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(grads, model.trainable_variables))
+
+        dataset = tf.data.Dataset.from_tensor_slices((tf.zeros((64, 4)), tf.zeros((64, 3)))).batch(16)
+        for x, y in dataset:
+            train_step(x, y)
+        """,
+    )
+    call = next(line for line in lines(found) if line.startswith("oomlint_trained("))
+    assert call.startswith("oomlint_trained(model, batch_size=16")
+    assert "optimizer=optimizer" in call
+    assert "by_hand='graph'" in call
+    assert "dataset" not in found.text
+    assert "tape" not in found.text
+
+
+def test_policy_strategy_and_environment_of_the_model_stay(tmp_path: Path):
+    found = sliced(
+        tmp_path,
+        """
+        import tensorflow as tf
+        from tensorflow import keras
+        keras.mixed_precision.set_global_policy("mixed_float16")
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            base = keras.applications.ResNet50(weights="imagenet", include_top=False, input_shape=(64, 64, 3))
+            for layer in base.layers[:-4]:
+                layer.trainable = False
+            model = keras.Sequential([base, keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(5)])
+            model.compile("adam", "mse")
+        model.load_weights("best.h5")
+        model.fit(data, epochs=2)
+        """,
+    )
+    text = lines(found)
+    assert "keras.mixed_precision.set_global_policy('mixed_float16')" in text
+    assert "with strategy.scope():" in text
+    assert "layer.trainable = False" in text
+    assert any("weights=None" in line for line in text)
+    assert "best.h5" not in found.text
+
+
+def test_modules_of_the_project_are_sliced_too(tmp_path: Path):
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "__init__.py").write_text("from .small import *\n")
+    (tmp_path / "nets" / "small.py").write_text(
+        "from tensorflow import keras\nCACHE = open('/tmp/cache', 'w')\nWIDTH = 9\n"
+        "def small():\n    return keras.Sequential([keras.layers.Dense(WIDTH, input_shape=(2,))])\n"
+        "def other():\n    return CACHE\n"
+    )
+    found = sliced(
+        tmp_path,
+        """
+        from nets import small
+        model = small()
+        model.compile("adam", "mse")
+        model.fit(x, y, batch_size=4)
+        """,
+    )
+    module = found.names["module:nets.small"]
+    assert "WIDTH = 9" in module
+    assert "CACHE" not in module
+    assert "other" not in module
+
+
+def test_what_comes_from_data_and_is_not_known_is_left_open_by_name(tmp_path: Path):
+    text = """
+        import os
+        from tensorflow import keras
+        class_names = sorted(os.listdir("images"))
+        count = len(class_names)
+        model = keras.Sequential([keras.layers.Dense(count, input_shape=(4,))])
+        model.compile("adam", "mse")
+        model.fit(x, y)
+        """
+    found = sliced(tmp_path, text)
+    assert "count = oomlint_missing('count', 5)" in lines(found)
+    assert "listdir" not in found.text
+
+
+def test_the_largest_model_is_taken_or_the_one_that_is_named(tmp_path: Path):
+    text = """
+        from tensorflow import keras
+        small = keras.Sequential([keras.layers.Dense(2, input_shape=(4,))])
+        large = keras.Sequential([keras.layers.Dense(200, input_shape=(4,))])
+        large.compile("adam", "mse")
+        small.compile("adam", "mse")
+        large.fit(x, y, batch_size=8)
+        small.fit(x, y, batch_size=8)
+        """
+    assert "oomlint_trained(large" in sliced(tmp_path, text).text
+    assert "oomlint_trained(small" in sliced(tmp_path, text, model="small").text
+    assert "oomlint_trained(small" in sliced(tmp_path, text, model="8").text
+    with pytest.raises(EstimateError, match="large"):
+        sliced(tmp_path, text, model="medium")
+
+
+def test_a_function_of_a_script(tmp_path: Path):
+    found = sliced(
+        tmp_path,
+        COMPLETE + "\n    def build(n):\n        return keras.Sequential([keras.layers.Dense(n)])\n",
+        function="build",
+    )
+    assert lines(found) == ["def build(n):", "return keras.Sequential([keras.layers.Dense(n)])"]
+    with pytest.raises(EstimateError, match="build"):
+        sliced(tmp_path, "def build(): pass", function="biuld")
+
+
+def test_a_script_that_trains_nothing_is_told_so(tmp_path: Path):
+    with pytest.raises(EstimateError, match="no training call"):
+        sliced(tmp_path, "import numpy as np\nprint(np.zeros(3))\n")
+    with pytest.raises(EstimateError, match="parse"):
+        sliced(tmp_path, "def f(:\n")
