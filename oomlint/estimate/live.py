@@ -141,6 +141,8 @@ def _elsewhere(model: Any, request: Request, timeout: float) -> Estimate:
             "Keras on PyTorch: estimated as TensorFlow's graph without XLA, which keeps much the same tensors"
         )
         request = dataclasses.replace(request, jit="off")
+    elif request.jit == "auto" and local_gpu() and getattr(model, "jit_compile", None) is False:
+        request = dataclasses.replace(request, jit="off")  # with a GPU there, that is what somebody said
     request = dataclasses.replace(request, backend="jax" if backend == "jax" else "tensorflow")
     with tempfile.TemporaryDirectory(prefix="oomlint-") as folder:
         path = Path(folder).resolve() / "model.json"
@@ -173,6 +175,10 @@ def _here(model: Any, request: Request, data: tuple[Any, ...] | None, reason: st
         # Importing XLA's compiler would set flags that the training in this process reads too.
         request = dataclasses.replace(request, engine="graph")
     notes = [f"traced in this process, since {reason}"]
+    if request.jit == "auto" and not local_gpu() and getattr(model, "jit_compile", None) is False:
+        notes.append(
+            'without a GPU here, Keras has put False for jit_compile: estimate(..., jit="on") if you did not'
+        )
     if request.what_if:
         notes.append(f"no what-if: it takes building the model anew, and {reason}")
         request = dataclasses.replace(request, what_if=False)

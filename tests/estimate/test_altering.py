@@ -78,3 +78,30 @@ def test_recomputation_where_keras_has_it():
     assert layer._remat_mode.mode == "full"
     with pytest.raises(EstimateError, match="RematScope"):
         altering.rematerialized(Request("x", remat=True), object())
+
+
+def test_a_described_model_keeps_its_compile_arguments_and_every_change_is_estimated(tmp_path):
+    from oomlint.estimate.worker import main
+
+    path = tmp_path / "model.json"
+    path.write_text(network("adam").to_json(), encoding="utf-8")
+
+    def estimated(**changes):
+        request = Request(
+            "m", names={"saved": str(path)}, usable_bytes=10**10, engine="graph", jit="off", **changes
+        )
+        return main._estimated(request)
+
+    whole = estimated(batch_size=16)
+    assert (whole.optimizer, whole.program) == ("Adam", "graph")
+    # 3 x 3 x 3 x 4 + 4, 3 x 3 x 4 x 8 + 8, 64 x 64 x 8 x 2 + 2 weights.
+    weights = 4 * (112 + 296 + 65_538)
+    assert whole.parts["weights"] == pytest.approx(weights, abs=4_096)
+    assert whole.parts["optimizer_state"] == pytest.approx(2 * weights, abs=8_192)
+    micro = estimated(batch_size=8, accumulate_steps=2)
+    assert micro.parts["optimizer_state"] == pytest.approx(3 * weights, abs=8_192)
+    half = estimated(batch_size=8, accumulate_steps=2, policy="mixed_float16")  # conditions within conditions
+    assert half.policy == "mixed_float16"
+    assert keras.config.dtype_policy().name == "float32"  # the next model is not under it
+    assert estimated(batch_size=16, frozen=0.9).parts["optimizer_state"] < 8_192
+    assert estimated(batch_size=16, input_scale=0.5).parts["activations"] < 0.3 * whole.parts["activations"]

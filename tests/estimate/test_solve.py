@@ -186,7 +186,8 @@ def test_a_failing_search_leaves_the_answer():
 
 
 @pytest.mark.parametrize(
-    ("side", "scale", "then"), [(224, 0.75, 160), (512, 0.5, 256), (300, 0.5, 150), (1, 0.5, 1)]
+    ("side", "scale", "then"),
+    [(224, 0.75, 160), (64, 0.75, 48), (512, 0.5, 256), (300, 0.5, 150), (1, 0.5, 1)],
 )
 def test_scaled_sides_stay_multiples_of_32(side, scale, then):
     assert scaled(side, scale) == then

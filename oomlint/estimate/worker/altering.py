@@ -30,6 +30,9 @@ def alter(made: Made, request: Request, keras: Any) -> None:
         layers = [layer for layer in _leaves(made.model) if layer.weights]
         for layer in layers[: round(len(layers) * request.frozen)]:
             layer.trainable = False
+        own = getattr(made.model, "optimizer", None)
+        if own is not None and getattr(own, "built", False):  # a loaded model's has slots for all of them
+            made.model.optimizer = type(own).from_config(own.get_config())
 
 
 def accumulate(model: Any, request: Request) -> None:
@@ -77,7 +80,7 @@ def _smaller(made: Made, scale: float, keras: Any) -> Any:
     if isinstance(struct, dict):
         tensors = keras.tree.pack_sequence_as(struct, smaller)
     again = keras.models.clone_model(model, input_tensors=tensors)
-    if getattr(model, "optimizer", None) is not None:
+    if getattr(model, "optimizer", None) is not None and getattr(again, "optimizer", None) is None:
         again.compile_from_config(model.get_compile_config())
     return again
 

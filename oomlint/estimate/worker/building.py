@@ -22,11 +22,12 @@ def build(request: Request) -> Subject:
     assumptions: list[str] = []
     from oomlint.estimate.worker import altering, compiling, data_specs, making
 
-    with without_memory(), _asked_jit_kept(keras), altering.rematerialized(request, keras):
-        if request.policy:
-            keras.config.set_dtype_policy(request.policy) if hasattr(keras, "config") else (
-                keras.mixed_precision.set_global_policy(request.policy)
-            )
+    with (
+        without_memory(),
+        _asked_jit_kept(keras),
+        _under_policy(keras, request.policy),
+        altering.rematerialized(request, keras),
+    ):
         made = making.make(request, assumptions)
         altering.alter(made, request, keras)
         batch = request.batch_size or made.batch
@@ -46,13 +47,33 @@ def build(request: Request) -> Subject:
 
 
 @contextmanager
+def _under_policy(keras: Any, policy: str | None) -> Iterator[None]:
+    """Inside, this is the global policy; afterwards it is what it was: the next model of what-if has its own.
+
+    Layers take the policy when they are made, so the step may be traced later.
+    """
+    if hasattr(keras, "config"):
+        before, change = keras.config.dtype_policy(), keras.config.set_dtype_policy
+    else:
+        before, change = keras.mixed_precision.global_policy(), keras.mixed_precision.set_global_policy
+    if policy:
+        change(policy)
+    try:
+        yield
+    finally:
+        change(before)
+
+
+@contextmanager
 def _asked_jit_kept(keras: Any) -> Iterator[None]:
     """Inside, a compiled model remembers what was asked of XLA.
 
     On a machine without a GPU Keras puts False in place of "auto" (keras/src/trainers/trainer.py, `compile`), and
     nobody could tell any more what it would do on the GPU.
     """
-    original = keras.Model.compile
+    # The class that has it: Keras compiles a model that it loads or clones only if nobody overrides its own `compile`.
+    owner = next(base for base in keras.Model.__mro__ if "compile" in vars(base))
+    original = owner.compile
 
     @functools.wraps(original)
     def compile(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -62,7 +83,7 @@ def _asked_jit_kept(keras: Any) -> Iterator[None]:
             config["jit_compile"] = kwargs.get("jit_compile", "auto")
         return result
 
-    with patch.object(keras.Model, "compile", compile):
+    with patch.object(owner, "compile", compile):
         yield
 
 

@@ -151,6 +151,9 @@ def _sides(answer: Estimate, scale: float) -> str:
 
 
 def scaled(side: int, scale: float) -> int:
-    """A side of the input as `Request.input_scale` makes it: still a multiple of 32 where it was one."""
-    step = 32 if side % 32 == 0 and side * scale >= 32 else 1
-    return max(1, round(side * scale / step) * step)
+    """A side of the input as `Request.input_scale` makes it: still a multiple of 32 (or 16, or 8) where it was one."""
+    for step in (32, 16, 8):
+        then = round(side * scale / step) * step
+        if side % step == 0 and 0 < then < side:
+            return then
+    return max(1, round(side * scale))

@@ -43,10 +43,18 @@ def _of_config(text: str, path: Path) -> Any:
 
     try:
         if "module" in content or "registered_name" in content:
-            return keras.saving.deserialize_keras_object(content)
+            return _jit_left_open(keras.saving.deserialize_keras_object(content))
         return keras.models.model_from_json(text)
     except Exception as error:
         raise _own_objects(error, path) from error
+
+
+def _jit_left_open(model: Any) -> Any:
+    """The model as if compiled with `jit_compile="auto"`: a machine without a GPU writes False for that."""
+    config = getattr(getattr(model, "_compile_config", None), "config", None)
+    if isinstance(config, dict) and config.get("jit_compile") is False:
+        config["jit_compile"] = "auto"
+    return model
 
 
 def _of_hdf5(path: Path) -> Any:

@@ -140,9 +140,10 @@ class Converter:
         given = [tensor.shape for tensor in operation.inputs]
         if attribute in ("then_branch", "else_branch"):
             given = given[1:]
-        graph = function_def_to_graph.function_def_to_graph(
-            definition, input_shapes=given, structured_input_signature=None
-        )
+        with operation.graph.as_default():  # where the functions that this one calls are known
+            graph = function_def_to_graph.function_def_to_graph(
+                definition, input_shapes=given, structured_input_signature=None
+            )
         inner = Converter.__new__(Converter)
         inner._definition, inner._library, inner._stand_ins = self._definition, self._library, {}
         inner._shapes, inner._made, inner.unknown = {}, {}, 0
