@@ -125,3 +125,20 @@ def test_updates_take_nothing_and_come_as_soon_as_they_can():
         ((3, 0),),
     )
     assert compiled(made)[1].peak == (8 + 64 + 1) * MIB
+
+
+def test_a_loop_keeps_the_kernel_for_each_round_where_lists_are_arrays():
+    body = Program(
+        [
+            op("Given"),
+            op("ReadVariableOp", mib=4),
+            op("MatMul", 1, mib=2),
+            op("TensorListPushBack", 0, 1),
+            op("TensorListPushBack", 0, 2),
+        ]
+    )
+    loop = Operation(
+        "loop", "While", ((0, 0),), (), (0, 0), ((), ()), ("variant", "variant"), body=body, rounds=10
+    )
+    made = Program([op("Argument", mib=8), loop, op("Sum", 1, mib=1)], ((2, 0),))
+    assert compiled(made)[1].peak == (8 + 10 * (4 + 2) + 1) * MIB

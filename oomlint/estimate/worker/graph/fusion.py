@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 
+from oomlint.estimate.worker.graph.loops import stacked_bytes
 from oomlint.estimate.worker.graph.program import Operation, Output, Program
 
 # Values that are another's under a new name or shape, or a variable's.
@@ -47,8 +48,6 @@ _START = 3_000_000
 _RANDOM, _ERF = 40, 24
 # A kernel of one input may write into it; of several, XLA shares none where they are read in different places.
 _IN_PLACE = 1
-# Loops hand their stacks of values over as copies: fitted to four recurrent models.
-_STACKS = 1.9
 
 
 def kernels(program: Program) -> Program:
@@ -221,7 +220,9 @@ def _kind(operation: Operation) -> str:
 
 
 def _size(operation: Operation) -> int:
-    return int(sum(operation.outputs) * (_STACKS if operation.type in LOOPS else 1))
+    if operation.type in LOOPS and operation.body is not None:
+        return stacked_bytes(operation)
+    return sum(operation.outputs)
 
 
 def _cost(operation: Operation) -> float:

@@ -32,6 +32,23 @@ def list_bytes(loop: Operation) -> tuple[int, ...]:
     return tuple(sizes)
 
 
+def stacked_bytes(loop: Operation) -> int:
+    """The same under XLA, where a list is an array that each round writes into: nothing that is pushed is shared.
+
+    A kernel that is only read in the loop is kept once for each round, too (seen in XLA's buffers for SimpleRNN, GRU
+    and LSTM: benchmarks/estimate/xla_points.py on the TensorFlow backend).
+    """
+    body = loop.body
+    assert body is not None
+    pushed = sum(
+        rounded(_bytes(body, operation.inputs[-1]))
+        for operation in body.operations
+        if operation.type in _PUSHES
+    )
+    others = sum(size for size, dtype in zip(loop.outputs, loop.dtypes, strict=True) if dtype != "variant")
+    return loop.rounds * pushed + others
+
+
 def _pushed(body: Program, result: Output) -> Output | None:
     """What one round adds to a list; None if the body only reads the list, or what it adds takes no room."""
     number = result[0]
