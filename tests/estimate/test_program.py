@@ -1,0 +1,86 @@
+"""Which program trains on a GPU, told from the model as Keras tells it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from oomlint.estimate.request import Request
+from oomlint.estimate.worker import program as deciding
+from oomlint.estimate.worker.program import program_of
+from oomlint.estimate.worker.subject import Subject
+
+
+class Model:
+    """A model of Keras 3, as far as it is asked."""
+
+    run_eagerly = False
+
+    def __init__(self, jit="auto", layers=(), **more):
+        self._compile_config = SimpleNamespace(config={"jit_compile": jit})
+        self._layers = layers
+        self.__dict__.update(more)
+
+    def _flatten_layers(self):
+        return self._layers
+
+
+class LSTM(SimpleNamespace):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def on_tensorflow(monkeypatch):
+    monkeypatch.setattr(deciding, "backend_name", lambda: "tensorflow")
+    monkeypatch.setattr(deciding, "_is_deterministic", lambda: False)
+
+
+def decided(model, **asked):
+    return program_of(Subject(model, ()), Request(target="keras:ResNet50", **asked))
+
+
+CUDNN = LSTM(name="lstm", supports_jit=False)
+DENSE = SimpleNamespace(name="dense", supports_jit=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "program"),
+    [
+        (Model(), {}, "xla"),
+        (Model(layers=[DENSE]), {}, "xla"),
+        (Model(layers=[DENSE, CUDNN]), {}, "graph"),
+        (Model(jit=True, layers=[CUDNN]), {}, "graph"),
+        (Model(jit=True), {"replicas": 2}, "xla"),
+        (Model(), {"replicas": 2}, "graph"),
+        (Model(_distribute_strategy=object()), {}, "graph"),
+        (Model(jit=False), {}, "graph"),
+        (Model(jit=False), {"jit": "on"}, "xla"),
+        (Model(), {"jit": "off"}, "graph"),
+        (Model(run_eagerly=True), {}, "eager"),
+        (Model(jit=True, run_eagerly=True), {"jit": "on"}, "eager"),
+    ],
+)
+def test_the_program(model, asked, program):
+    assert decided(model, **asked)[0] == program
+
+
+def test_the_layer_that_refuses_is_named():
+    assert "LSTM 'lstm'" in decided(Model(layers=[DENSE, CUDNN]))[1]
+
+
+def test_determinism_turns_xla_off(monkeypatch):
+    monkeypatch.setattr(deciding, "_is_deterministic", lambda: True)
+    assert decided(Model())[0] == "graph"
+
+
+def test_jax_without_its_compiler_runs_operation_by_operation(monkeypatch):
+    monkeypatch.setattr(deciding, "backend_name", lambda: "jax")
+    assert decided(Model(jit=False))[0] == "eager"
+
+
+def test_keras_2_compiles_only_when_told():
+    old = type("Model", (), {"__module__": "tf_keras.src.engine.training", "_jit_compile": None})()
+    assert decided(old)[0] == "graph"
+    old._jit_compile = True
+    assert decided(old)[0] == "xla"
