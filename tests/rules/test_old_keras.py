@@ -232,3 +232,20 @@ def test_the_type_error_of_keras_3_is_an_error_where_it_is_known_to_be_keras_3()
     assert _found("OOM209", WORKERS, 2, 15) == []
     settings = Settings(root=Path("/"), select=("OOM209", "OOM001"), preview=True)
     assert [str(found.severity) for found in run_rule("OOM209", WORKERS, settings=settings)] == ["warning"]
+
+
+PREDICTED = """\
+import glob
+import numpy as np
+{imports}
+
+model = keras.models.load_model("model.h5")
+for path in glob.glob("*.npy"):
+    print(model.predict(np.load(path)).mean())
+"""
+
+
+def test_predict_left_memory_behind_in_tensorflows_keras_only():
+    assert _found("OOM411", PREDICTED.format(imports="from tensorflow import keras"), 2, 3) == ["warning"]
+    assert _found("OOM411", PREDICTED.format(imports="from tensorflow import keras"), 2, 4) == []
+    assert _found("OOM411", PREDICTED.format(imports="import keras"), 2, 3) == []
