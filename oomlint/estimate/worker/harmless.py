@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 from oomlint.estimate.worker.legacy import legacy_keras
 from oomlint.estimate.worker.stand_ins import Missing
+from oomlint.estimate.worker.trackers import wandb
 
 
 @contextmanager
@@ -23,6 +24,7 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(legacy_keras(assumptions))
+        stack.enter_context(wandb())
         stack.enter_context(patch.object(builtins, "open", _beside_the_script(builtins.open)))
         parse = _Defaults(given)
         stack.enter_context(patch.object(argparse.ArgumentParser, "parse_args", parse.parse_args))

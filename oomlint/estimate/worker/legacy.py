@@ -91,7 +91,13 @@ class _Finder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         root = next(root for root in _ROOTS if f"{module.__name__}.".startswith(root))
         rest = module.__name__.removeprefix(root)
-        places = [*_MOVED.get(rest, "").split(), *([rest] if rest else []), "layers", "models", "utils"]
+        places = [
+            *_MOVED.get(rest, "").split(),
+            *([rest] if rest not in _MOVED else []),
+            "layers",
+            "models",
+            "utils",
+        ]
         self.used.add(module.__name__)
 
         def find(name: str) -> Any:
@@ -140,12 +146,15 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         _old_functions(keras, stack, used)
         if not hasattr(keras, "engine"):
             stack.enter_context(patch.object(keras, "engine", import_module("keras.engine"), create=True))
+            used.discard("keras.engine")  # that was no wish of the script's
         if not hasattr(keras.backend, "name_scope"):
             stack.enter_context(patch.object(keras.backend, "name_scope", keras.name_scope, create=True))
-        yield
-    if used:
-        words = ", ".join(sorted(used)[:4])
-        assumptions.append(f"names of an older Keras were translated ({words})")
+        try:
+            yield
+        finally:  # the training call leaves by an exception
+            if used:
+                words = ", ".join(sorted(used)[:4])
+                assumptions.append(f"names of an older Keras were translated ({words})")
 
 
 def _old_optimizers(keras: Any, stack: ExitStack, used: set[str]) -> None:

@@ -26,7 +26,7 @@ def load(path: Path, assumptions: list[str]) -> Any:
                 return _of_config(archive.read("config.json").decode("utf-8"), path)
         if path.suffix == ".json":
             return _of_config(path.read_text("utf-8"), path)
-        return _of_hdf5(path)
+        return _of_hdf5(path, assumptions)
     except EstimateError:
         raise
     except (OSError, zipfile.BadZipFile, KeyError, ValueError) as error:
@@ -57,7 +57,7 @@ def _jit_left_open(model: Any) -> Any:
     return model
 
 
-def _of_hdf5(path: Path) -> Any:
+def _of_hdf5(path: Path, assumptions: list[str]) -> Any:
     import h5py  # type: ignore[import-untyped, unused-ignore]
     import keras
 
@@ -74,11 +74,27 @@ def _of_hdf5(path: Path) -> Any:
         model = saving_utils.model_from_config(content)
         if training is not None:
             decoded = json.loads(training.decode() if isinstance(training, bytes) else training)
-            model.compile(**saving_utils.compile_args_from_training_config(decoded))
+            _compile(model, decoded, assumptions)
     except Exception as error:
         raise _own_objects(error, path) from error
     del keras
     return model
+
+
+def _compile(model: Any, training: dict[str, Any], assumptions: list[str]) -> None:
+    """As the file says. Keras 3 cannot read back a loss or metric that was given as "mse"."""
+    import keras
+    from keras.src.legacy.saving import saving_utils
+
+    try:
+        arguments = saving_utils.compile_args_from_training_config(training)
+    except (ValueError, TypeError) as error:
+        assumptions.append(f"metrics of the saved model are left out ({str(error).splitlines()[0][:120]})")
+        loss = training.get("loss")
+        loss = loss.get("config") if isinstance(loss, dict) and "config" in loss else loss
+        optimizer = keras.optimizers.deserialize(training["optimizer_config"])
+        arguments = {"optimizer": optimizer, "loss": loss if isinstance(loss, str) else None}
+    model.compile(**arguments)
 
 
 def _of_saved_model(path: Path) -> Any:

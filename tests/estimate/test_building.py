@@ -1,0 +1,238 @@
+"""From a script to a model that is compiled and built: what Keras itself then says of it."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.slicing.script import slice_script
+from oomlint.estimate.worker.subject import Spec, Subject
+
+pytest.importorskip("keras")
+
+
+def build(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Subject:
+    from oomlint.estimate.request import Request
+    from oomlint.estimate.worker.building import build
+
+    work = tmp_path / "work"
+    work.mkdir(exist_ok=True)
+    monkeypatch.setenv("OOMLINT_WORK", str(work))
+    monkeypatch.setenv("OOMLINT_FOLDERS", str(tmp_path))
+    path = tmp_path / "train.py"
+    path.write_text(textwrap.dedent(text))
+    (tmp_path / "pyproject.toml").write_text("")
+    function = options.pop("function", "")
+    found = slice_script(path, function=function, values=options.get("arguments", {}))
+    return build(Request(str(path), source=found.text, names=found.names, **options))
+
+
+SCRIPT = """
+    import argparse, os
+    import wandb_that_is_not_installed as wandb
+    import numpy as np
+    from tensorflow import keras
+    wandb.init(project="x")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--units", type=int, default=12)
+    parser.add_argument("--data", required=True)
+    args = parser.parse_args()
+    os.makedirs("/outside/of/everything")
+    x = np.load(args.data)
+    class_names = os.listdir("images")
+    model = keras.Sequential([
+        keras.Input((8,)),
+        keras.layers.Dense(args.units, activation="relu"),
+        keras.layers.Dense({classes}, activation="softmax"),
+    ])
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "{loss}")
+    model.fit(x, batch_size=24, epochs=2)
+"""
+
+
+def test_a_script_with_a_missing_library_a_required_option_and_a_download(tmp_path, monkeypatch):
+    text = SCRIPT.format(classes=5, loss="sparse_categorical_crossentropy")
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.data == (Spec((24, 8), "float32"), Spec((24,), "int32"))
+    assert subject.model.count_params() == 8 * 12 + 12 + 12 * 5 + 5
+    # one momentum for each of the four weights, the learning rate and the iteration
+    assert len(subject.model.optimizer.variables) == 4 + 2
+    assert subject.assumptions == []
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_targets_of_another_loss_are_as_wide_as_the_outputs(tmp_path, monkeypatch):
+    subject = build(
+        tmp_path, SCRIPT.format(classes=5, loss="categorical_crossentropy"), monkeypatch, batch_size=7
+    )
+    assert subject.data == (Spec((7, 8), "float32"), Spec((7, 5), "float32"))
+
+
+def test_what_comes_from_data_is_asked_for_and_may_be_given(tmp_path, monkeypatch):
+    text = """
+        import os
+        from tensorflow import keras
+        class_names = os.listdir("images")
+        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(len(class_names))])
+        model.compile("sgd", "mse")
+        model.fit(x, y)
+        """
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch)
+    assert caught.value.line == 4
+    assert "class_names" in caught.value.message
+    assert "--arg class_names=VALUE" in caught.value.hint
+    subject = build(tmp_path, text, monkeypatch, arguments={"class_names": ["a", "b", "c"]})
+    assert subject.model.output_shape == (None, 3)
+
+
+def test_an_input_of_any_size_wants_the_shape(tmp_path, monkeypatch):
+    text = """
+        from tensorflow import keras
+        model = keras.Sequential([keras.Input((None, None, 3)), keras.layers.Conv2D(4, 3, padding="same")])
+        model.compile("sgd", "mse")
+        model.fit(data)
+        """
+    with pytest.raises(EstimateError, match="--input-shape"):
+        build(tmp_path, text, monkeypatch)
+    subject = build(tmp_path, text, monkeypatch, input_shape=(16, 20, 3), batch_size=2)
+    assert subject.data == (Spec((2, 16, 20, 3), "float32"), Spec((2, 16, 20, 4), "float32"))
+
+
+def test_the_line_of_an_error_is_the_users(tmp_path, monkeypatch):
+    text = """
+        from tensorflow import keras
+
+        print("a line that is sliced away")
+
+        def build():
+            return keras.layers.Dense(-3)
+
+        model = keras.Sequential([keras.Input((8,)), build()])
+        model.compile("sgd", "mse")
+        model.fit(x, y)
+        """
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch)
+    assert caught.value.line == 7
+    assert "units" in caught.value.message
+
+
+def test_a_function_with_arguments(tmp_path, monkeypatch):
+    text = """
+        from tensorflow import keras
+        DATA = open("/nowhere/data.bin").read()
+        def build(units, depth=1):
+            layers = [keras.layers.Dense(units, activation="sigmoid") for _ in range(depth)]
+            return keras.Sequential([keras.Input((8,)), *layers]), "name"
+        """
+    with pytest.raises(EstimateError, match="--arg units=VALUE"):
+        build(tmp_path, text, monkeypatch, function="build")
+    subject = build(tmp_path, text, monkeypatch, function="build", arguments={"units": 3, "depth": 2})
+    assert len(subject.model.layers) == 2
+    assert subject.data == (Spec((32, 8), "float32"), Spec((32, 3), "float32"))
+    said = " ".join(subject.assumptions)
+    assert "batch size 32" in said
+    assert "Adam" in said
+    assert "binary_crossentropy" in said
+
+
+def test_names_of_older_keras_are_translated(tmp_path, monkeypatch):
+    text = """
+        from keras.models import Sequential
+        from keras.layers.core import Dense, Dropout
+        from keras.layers.convolutional import Convolution2D
+        from keras.layers.normalization import BatchNormalization
+        from keras.utils.np_utils import to_categorical
+        from keras.optimizers import Adam
+        model = Sequential()
+        model.add(Dense(output_dim=6, input_dim=4, init="uniform"))
+        model.add(BatchNormalization())
+        model.add(Dropout(p=0.5))
+        model.add(Dense(2, W_regularizer="l2"))
+        model.compile(loss="mse", optimizer=Adam(lr=0.1, decay=1e-6))
+        model.fit(x, y, nb_epoch=3, batch_size=5)
+        """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 4 * 6 + 6 + 4 * 6 + 6 * 2 + 2
+    assert subject.data == (Spec((5, 4), "float32"), Spec((5, 2), "float32"))
+    assert any("older Keras" in text for text in subject.assumptions)
+
+
+def test_what_was_asked_of_xla_is_remembered(tmp_path, monkeypatch):
+    from oomlint.estimate.request import Request
+    from oomlint.estimate.worker.program import program_of
+
+    text = """
+        from tensorflow import keras
+        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
+        model.compile("sgd", "mse"{jit})
+        model.fit(x, y)
+        """
+    request = Request("train.py")
+    assert program_of(build(tmp_path, text.format(jit=""), monkeypatch), request)[0] == "xla"
+    off = build(tmp_path, text.format(jit=", jit_compile=False"), monkeypatch)
+    assert program_of(off, request)[0] == "graph"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("momentum", "momentum", 0.9),
+        ("SGD(momentum=0.5)", "momentum", 0.5),
+        ("adamw:beta_1=0.8", "beta_1", 0.8),
+    ],
+)
+def test_optimizers_by_name(text: str, name: str, value: float):
+    from oomlint.estimate.worker.compiling import optimizer_named
+
+    assert getattr(optimizer_named(text), name) == value
+
+
+def test_an_optimizer_that_is_none_is_told_the_nearest():
+    from oomlint.estimate.worker.compiling import optimizer_named
+
+    with pytest.raises(EstimateError, match="adam"):
+        optimizer_named("adm")
+
+
+@pytest.mark.parametrize("suffix", [".keras", ".h5", ".json"])
+def test_saved_models(tmp_path: Path, suffix: str):
+    import keras
+
+    from oomlint.estimate.request import Request
+    from oomlint.estimate.worker.building import build
+
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
+    model.compile("rmsprop", "mse")
+    path = tmp_path / f"net{suffix}"
+    if suffix == ".json":
+        path.write_text(model.to_json())
+    else:
+        model.save(path)
+    subject = build(Request(str(path), names={"saved": str(path)}, batch_size=4))
+    assert subject.model.count_params() == 27
+    assert subject.data == (Spec((4, 8), "float32"), Spec((4, 3), "float32"))
+    if suffix != ".json":
+        assert type(subject.model.optimizer).__name__ == "RMSprop"
+
+
+def test_sizes_that_are_kept_in_wandb_are_found(tmp_path, monkeypatch):
+    text = """
+        import wandb
+        from wandb.keras import WandbCallback
+        from tensorflow import keras
+        wandb.init(project="p", config={"units": 6, "batch": 10})
+        config = wandb.config
+        config.classes = 4
+        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(config.units), keras.layers.Dense(config["classes"])])
+        model.compile("sgd", "mse")
+        model.fit(x, y, batch_size=config.batch, callbacks=[WandbCallback()])
+        """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.data == (Spec((10, 8), "float32"), Spec((10, 4), "float32"))
+    assert subject.model.count_params() == 8 * 6 + 6 + 6 * 4 + 4
