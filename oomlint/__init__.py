@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import os
     from typing import Any
 
-    from oomlint.estimate.live import guard
     from oomlint.findings.diagnostic import Diagnostic
+    from oomlint.live import guard
     from oomlint.project.settings import Settings
 
 __all__ = ["__version__", "check_paths", "check_source", "estimate", "guard"]
@@ -70,5 +70,5 @@ def __getattr__(name: str) -> Any:
     if name == "estimate":
         return importlib.import_module("oomlint.estimate")
     if name == "guard":
-        return importlib.import_module("oomlint.estimate.live").guard
+        return importlib.import_module("oomlint.live").guard
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

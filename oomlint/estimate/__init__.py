@@ -1,7 +1,7 @@
 """How much GPU memory a training step takes at its peak, found on a CPU and without running it.
 
 The package can be called: `oomlint.estimate(model, batch_size=64, gpu="T4")` estimates a model that is there
-(`live.py` says with which arguments).
+(`oomlint.live` says with which arguments).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class _CallablePackage(ModuleType):
     """`oomlint.estimate` is a function to users and a package to Python: the same name has to be both."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        from oomlint.estimate.live import estimate
+        from oomlint.live import estimate
 
         return estimate(*arguments, **options)
 

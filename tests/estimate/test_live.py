@@ -13,7 +13,8 @@ import pytest
 from estimate.estimates import MIB, estimate
 
 import oomlint
-from oomlint.estimate import launch, live
+from oomlint import live
+from oomlint.estimate import launch
 from oomlint.estimate.errors import EstimateError
 
 keras = pytest.importorskip("keras")
@@ -172,8 +173,8 @@ def test_the_batch_of_a_data_set_is_found_behind_what_follows_it():
     tf = pytest.importorskip("tensorflow")
     from types import SimpleNamespace
 
-    from oomlint.estimate.guarding import _batch_size, _specs
     from oomlint.estimate.worker.subject import Spec
+    from oomlint.guarding import _batch_size, _specs
 
     for data, batch in datasets(tf):
         holder = SimpleNamespace(_distributed_dataset=data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Literal
 
-from oomlint.estimate import live
+from oomlint import live
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.verdicts import headline
 

@@ -308,7 +308,7 @@ def guard(
     `batch_size` is taken from `fit` where it is not given. With `action="warn"` the run goes on. Other options are
     those of `oomlint.estimate`. Raises `WillNotFit`; whatever else goes wrong is a warning, not the end of the run.
     """
-    from oomlint.estimate.guarding import make_guard
+    from oomlint.guarding import make_guard
 
     return make_guard(model, gpu, batch_size, action, options)
 
