@@ -210,7 +210,7 @@ class Needs:
             if alias.name == "*":
                 continue
             provider = self.functions.starred(target, alias.name)
-            if provider is not None:
+            if provider is not None and provider is not scope.unit:
                 self.require(alias.name, provider.scope)
             else:
                 inner = f"{base}.{alias.name}" if base else alias.name
