@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.worker.xla.compiler import CUBLAS
 
 _ERROR = re.compile(r"\w*Error: |^F\d{4} |Check failed|LLVM ERROR")
 _LOOK_EVERY = 0.05  # seconds
@@ -87,6 +88,11 @@ class Compilation:
         if not assigned(dump) or (self._to_the_end and self._process.returncode):
             raise CompilerError(self._said())
         return dump
+
+    @property
+    def with_cublas(self) -> bool:
+        """Whether matrix products had to be left to cuBLAS."""
+        return (self._folder / CUBLAS).exists()
 
     @property
     def figures(self) -> dict[str, int]:

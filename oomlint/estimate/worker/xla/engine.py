@@ -50,7 +50,13 @@ def footprint(subject: Subject, gpu_name: str, usable_bytes: int) -> Footprint:
             found = buffers.read(compilation.dump(program.module))
         except CompilerError as error:
             raise refused(error, target.name) from error
-    return _footprint(subject, program, found, target)
+        with_cublas = compilation.with_cublas
+    result = _footprint(subject, program, found, target)
+    if with_cublas:
+        result.assumptions.append(
+            "matrix products are computed by cuBLAS: XLA's own kernels need autotuning here"
+        )
+    return result
 
 
 def exported(subject: Subject) -> Program:
