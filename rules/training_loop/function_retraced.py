@@ -4,8 +4,8 @@
 
 Reports a `tf.function` that is called in a loop with a Python number, a string, a list that grows or is as long as an
 episode, a new object, a lambda, a bound method, or a tensor whose length changes: anything for which the graph that was
-traced before does not fit. Up to four values, or sixteen that a list spells out, are let pass, as are flags, and what is a tensor already:
-NumPy scalars, `.numpy()`, items of `np.arange`, whatever an `input_signature` converts.
+traced before does not fit. Up to four values, or sixteen that a list spells out, are let pass, as are flags, and what
+is a tensor already: NumPy scalars, `.numpy()`, items of `np.arange`, whatever an `input_signature` converts.
 
 ## Why is this bad?
 
