@@ -91,11 +91,13 @@ def shares(found: Assignment, model: Any, fixed: int) -> Shares:
         here = buffer.at(peak)
         if here is None:
             continue
-        _, last, value, shape = here
+        first, last, value, shape = here
         op_name = found.op_names.get(value.partition("{")[0], "")
         if not op_name or "while" in op_name:
-            op_name, last = _of_loop(found, buffer, peak)
-        if not op_name or phase_of(op_name) == "forward":
+            op_name, first, last = _of_loop(found, buffer, peak)
+        if found.opcodes.get(value.partition("{")[0]) == "copy" and _sides_of(shape) in weights:
+            kind = "temporaries"  # the old weight, kept beside the new one for those that still read it
+        elif first < turn and (not op_name or phase_of(op_name) == "forward"):
             kind = "activations" if last >= turn else "temporaries"
         else:
             kind = "gradients" if _sides_of(shape) in weights else "temporaries"
@@ -110,8 +112,8 @@ def shares(found: Assignment, model: Any, fixed: int) -> Shares:
     return Shares(parts, saved, _timeline(found, levels, fixed, names), names.layer(where) or where)
 
 
-def _of_loop(found: Assignment, buffer: Buffer, moment: int) -> tuple[str, int]:
-    """The operation behind a buffer that a loop carries, and its last use.
+def _of_loop(found: Assignment, buffer: Buffer, moment: int) -> tuple[str, int, int]:
+    """The operation behind a buffer that a loop carries, its first and its last use.
 
     The loop's own values stand in one place one after another: the zeros that it begins with, the body's, the result.
     """
@@ -121,7 +123,7 @@ def _of_loop(found: Assignment, buffer: Buffer, moment: int) -> tuple[str, int]:
     )
     known = [name for name in names if name]
     forward = next((name for name in known if phase_of(name) == "forward"), "")
-    return forward or (known[0] if known else ""), last
+    return forward or (known[0] if known else ""), first, last
 
 
 def _no_part_below_nothing(parts: dict[str, int]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib.util import find_spec
 
@@ -20,6 +21,7 @@ PLUGINS = ("jax_plugins.xla_cuda13", "jax_plugins.xla_cuda12")
 
 # What the assignment cannot say without the GPU: which kernels autotuning will pick there, and their scratch. Without
 # convolutions little depends on it.
+_CONVOLUTION = re.compile(r"conv_general_dilated|convolution|Conv[23]D")
 UPPER, UPPER_WITH_CONVOLUTIONS, LOWER = 0.03, 0.10, 0.02
 
 
@@ -85,7 +87,7 @@ def _footprint(subject: Subject, program: Program, found: buffers.Assignment, ta
     for part in ("gradients", "activations", "temporaries"):
         certainty[part] = "estimated"
     assumptions = [target.assumption] if target.assumption else []
-    convolutions = any("conv" in name.lower() for name in found.op_names.values())
+    convolutions = any(_CONVOLUTION.search(name) for name in found.op_names.values())
     if convolutions:
         assumptions.append(
             "the scratch memory of the convolution kernels that autotuning picks on the GPU is not included"
