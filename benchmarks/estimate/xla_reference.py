@@ -134,7 +134,8 @@ def _without_values() -> None:
 
     def from_value(self: Any, value: Any) -> None:
         self._shape = tuple(value.shape)
-        self._value = jax.ShapeDtypeStruct(self._shape, self._dtype)
+        seed = self._dtype == "uint32"
+        self._value = value if seed else jax.ShapeDtypeStruct(self._shape, self._dtype)
 
     whole = core.Variable._initialize_with_initializer
 

@@ -138,10 +138,20 @@ def test_copies_become_reshapes_of_the_same_shape() -> None:
         "%5 = mhlo.copy %4 : tensor<3x16xf32> loc(#loc8)\n"
         '%6 = "mhlo.copy"(%5#1) : (tensor<f32>) -> tensor<f32>\n'
     )
-    assert tensorflow_step.without_copies(text) == (
+    assert tensorflow_step.readable(text) == (
         "%5 = stablehlo.reshape %4 : (tensor<3x16xf32>) -> tensor<3x16xf32> loc(#loc8)\n"
         "%6 = stablehlo.reshape %5#1 : (tensor<f32>) -> tensor<f32>\n"
     )
+
+
+@pytest.mark.parametrize("digits", ["05", "0100010000000000"])
+def test_masks_are_bytes_whichever_way_they_were_packed(digits: str) -> None:
+    pytest.importorskip("numpy")
+    text = f'    %c_1 = stablehlo.constant dense<"0x{digits}"> : tensor<2x4xi1> loc(#loc3)'
+    assert tensorflow_step.readable(text).splitlines() == [
+        '    %c_1_bytes = stablehlo.constant dense<"0x0100010000000000"> : tensor<2x4xi8> loc(#loc3)',
+        "    %c_1 = stablehlo.convert %c_1_bytes : (tensor<2x4xi8>) -> tensor<2x4xi1> loc(#loc3)",
+    ]
 
 
 def test_the_error_is_the_line_that_names_one() -> None:

@@ -15,13 +15,19 @@ from oomlint.estimate.worker.xla.program import Program
 # Results that are updated variables are copied in the exported text, by an operation of a dialect that JAX lacks.
 _COPY = re.compile(r'"?mhlo\.copy"?\(?\s*(%[\w#]+)\)?\s*(?:\{[^}]*\}\s*)?: (?:\(.*?\) -> )?(tensor<[^>]*>)')
 
+# Masks: MLIR packed eight of their elements in a byte until 2025 and gives each a byte since, so that TensorFlow and
+# JAX may not agree.
+_MASK = re.compile(
+    r'^(\s*)(%\w+) = stablehlo\.constant dense<"0x([0-9A-Fa-f]+)"> : tensor<([\dx]+)xi1>(.*)$', re.MULTILINE
+)
+
 
 def exported(subject: Subject) -> Program:
     """The model's own `train_step`, compiled as `keras/src/backend/tensorflow/trainer.py` has it."""
     import tensorflow as tf
 
     step = tf.function(_call(subject), jit_compile=True, autograph=False)
-    data = tf.nest.map_structure(_spec, subject.data)
+    data = [_spec(leaf) for leaf in tf.nest.flatten(subject.data)]
     try:
         concrete = step.get_concrete_function(*data)
         captured = _captured(concrete)
@@ -32,18 +38,20 @@ def exported(subject: Subject) -> Program:
             f"TensorFlow does not lower the step to XLA: {_first_line(error)}", "engine"
         ) from error
     return Program(
-        without_copies(text).encode(),
+        readable(text).encode(),
         "tensorflow",
-        inputs=sum(_spec_bytes(leaf) for leaf in tf.nest.flatten(data)),
+        inputs=sum(map(_spec_bytes, data)),
         captured=_others(captured, subject),
     )
 
 
 def _call(subject: Subject) -> Any:
+    """The step as a function of flat arguments: the export takes no others."""
+    import tensorflow as tf
+
     model = subject.model
-    if subject.mode == "predict":
-        return lambda *parts: model.predict_step(parts)
-    return lambda *parts: model.train_step(parts)
+    step = model.predict_step if subject.mode == "predict" else model.train_step
+    return lambda *flat: step(tf.nest.pack_sequence_as(subject.data, flat))
 
 
 def _spec(spec: Spec) -> Any:
@@ -94,9 +102,25 @@ def _give_values(variables: Iterable[Any]) -> None:
         tf.raw_ops.AssignVariableOp(resource=variable.handle, value=tf.convert_to_tensor(piece))
 
 
-def without_copies(text: str) -> str:
-    """The module with a reshape to the same shape, which XLA drops, in place of every copy."""
-    return _COPY.sub(r"stablehlo.reshape \1 : (\2) -> \2", text)
+def readable(text: str) -> str:
+    """The module in words that JAX' parser knows.
+
+    A reshape to the same shape, which XLA drops, in place of every copy; and masks as bytes that are converted.
+    """
+    return _MASK.sub(_mask_of_bytes, _COPY.sub(r"stablehlo.reshape \1 : (\2) -> \2", text))
+
+
+def _mask_of_bytes(found: re.Match[str]) -> str:
+    import numpy as np
+
+    indent, name, digits, sides, rest = found.groups()
+    count = math.prod(int(side) for side in sides.split("x"))
+    elements = np.frombuffer(bytes.fromhex(digits), np.uint8)
+    if len(elements) != count:
+        elements = np.unpackbits(elements, bitorder="little")[:count]
+    data = np.minimum(elements, 1).astype(np.uint8).tobytes().hex().upper()
+    whole = f'{indent}{name}_bytes = stablehlo.constant dense<"0x{data}"> : tensor<{sides}xi8>{rest}\n'
+    return f"{whole}{indent}{name} = stablehlo.convert {name}_bytes : (tensor<{sides}xi8>) -> tensor<{sides}xi1>{rest}"
 
 
 def _first_line(error: Exception) -> str:
