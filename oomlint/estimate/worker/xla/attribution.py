@@ -107,9 +107,15 @@ def shares(found: Assignment, model: Any, fixed: int) -> Shares:
     # What lies between the buffers, or is in use under two names at once.
     parts["temporaries"] += found.temporaries - sum(parts.values())
     _no_part_below_nothing(parts)
-    at = found.order[peak]
-    where = found.op_names.get(at, at)
-    return Shares(parts, saved, _timeline(found, levels, fixed, names), names.layer(where) or where)
+    return Shares(parts, saved, _timeline(found, levels, fixed, names), _place(found, peak, names))
+
+
+def _place(found: Assignment, moment: int, names: Names) -> str:
+    """The layer at work then: of the latest operation that names one, as what XLA made up itself names none."""
+    for name in reversed(found.order[: moment + 1]):
+        if layer := names.layer(found.op_names.get(name, "")):
+            return layer
+    return found.op_names.get(found.order[moment], found.order[moment])
 
 
 def _of_loop(found: Assignment, buffer: Buffer, moment: int) -> tuple[str, int, int]:
