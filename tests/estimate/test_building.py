@@ -236,3 +236,36 @@ def test_sizes_that_are_kept_in_wandb_are_found(tmp_path, monkeypatch):
     subject = build(tmp_path, text, monkeypatch)
     assert subject.data == (Spec((10, 8), "float32"), Spec((10, 4), "float32"))
     assert subject.model.count_params() == 8 * 6 + 6 + 6 * 4 + 4
+
+
+def test_what_only_looks_at_the_model_does_no_harm(tmp_path, monkeypatch):
+    text = """
+        import tensorflow as tf
+        mnist = tf.keras.datasets.mnist
+        (x_train, y_train), (x_test, y_test) = mnist.load_data()
+        model = tf.keras.Sequential([tf.keras.Input((28, 28)), tf.keras.layers.Flatten(), tf.keras.layers.Dense(10)])
+        predictions = model(x_train[:1]).numpy()
+        tf.nn.softmax(predictions).numpy()
+        loss_fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        loss_fn(y_train[:1], predictions).numpy()
+        model.compile(optimizer="adam", loss=loss_fn)
+        model.fit(x_train, y_train, epochs=5)
+        """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.data == (Spec((32, 28, 28), "float32"), Spec((32,), "int32"))
+
+
+def test_flags_of_absl_have_their_defaults(tmp_path, monkeypatch):
+    text = """
+        from absl import app, flags
+        from tensorflow import keras
+        flags.DEFINE_integer("oomlint_test_units", 9, "width")
+        FLAGS = flags.FLAGS
+        def main(argv):
+            model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(FLAGS.oomlint_test_units)])
+            model.compile("sgd", "mse")
+            model.fit(x, y)
+        if __name__ == "__main__":
+            app.run(main)
+        """
+    assert build(tmp_path, text, monkeypatch).model.output_shape == (None, 9)

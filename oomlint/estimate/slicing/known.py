@@ -109,6 +109,8 @@ def expression(value: Value, depth: int = 0) -> ast.expr | None:
                 [ast.Constant(key) for key, _ in pairs], [item for _, item in pairs if item is not None]
             )
         case Array(shape=tuple(shape), dtype=dtype) if value.library not in ("keras", "variable"):
+            if not shape:
+                return None  # a number taken of the data: the largest label, a mean
             if (
                 len(shape) > 1
                 and any(size is None for size in shape[1:])

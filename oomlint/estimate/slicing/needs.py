@@ -386,8 +386,8 @@ class Needs:
                 and isinstance(function.value, ast.Name)
             ):
                 return False
-            if is_library(function, scope):
-                return False
+            if is_library(function, scope) or isinstance(function.value, ast.Call):
+                return False  # what a call gave and nobody holds is of no use later
             return self._holds(function.value, scope, statement)
         return False
 

@@ -13,7 +13,7 @@ DATA_CALLS = re.compile(
     |.*\bdatasets?\.[\w.]*(load_data|fetch_\w+|load_\w+|get_data)
     |tensorflow_datasets\.\w+
     |.*\b(get_file|image_dataset_from_directory|text_dataset_from_directory|audio_dataset_from_directory)
-    |.*\.(flow|flow_from_directory|flow_from_dataframe|load_img|img_to_array|next_batch|read_csv)
+    |.*\.(load_data|flow|flow_from_directory|flow_from_dataframe|load_img|img_to_array|next_batch|read_csv)
     |(tensorflow|tf)\.(data|io)\..*
     |scipy\.io\.\w+|h5py\.File|cv2\.\w+|skimage\..*|PIL\..*|imageio\.\w+|nibabel\.\w+|librosa\..*|soundfile\.\w+
     |pickle\.load|joblib\.load|_pickle\.load|cPickle\.load|dill\.load|input|raw_input
@@ -53,7 +53,8 @@ MUTATING_METHODS = frozenset(
 GLOBAL_CALLS = re.compile(
     r".*\b(set_global_policy|set_policy|set_dtype_policy|set_floatx|set_image_data_format|set_image_dim_ordering"
     r"|set_jit|enable_mixed_precision_graph_rewrite|run_functions_eagerly|set_learning_phase"
-    r"|enable_op_determinism|set_backend|register_keras_serializable|wandb\.init)"
+    r"|enable_op_determinism|set_backend|register_keras_serializable|wandb\.init"
+    r"|flags\.DEFINE_\w+)"
 )
 
 # What builds: a function in which one of these is called makes a part of a model.

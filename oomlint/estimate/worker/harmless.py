@@ -26,6 +26,7 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
         stack.enter_context(legacy_keras(assumptions))
         stack.enter_context(wandb())
         stack.enter_context(patch.object(builtins, "open", _beside_the_script(builtins.open)))
+        _flags_have_their_defaults()
         parse = _Defaults(given)
         stack.enter_context(patch.object(argparse.ArgumentParser, "parse_args", parse.parse_args))
         stack.enter_context(patch.object(argparse.ArgumentParser, "parse_known_args", parse.parse_known_args))
@@ -37,6 +38,15 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
             if name in sys.modules and hasattr(sys.modules[name], "get_file"):
                 stack.enter_context(patch.object(sys.modules[name], "get_file", _no_file))
         yield
+
+
+def _flags_have_their_defaults() -> None:
+    """The flags of absl: as if the command line had been read, and had nothing on it."""
+    try:
+        from absl import flags
+    except ImportError:
+        return
+    flags.FLAGS.mark_as_parsed()
 
 
 def _beside_the_script(original: Any) -> Any:

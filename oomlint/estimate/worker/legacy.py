@@ -108,6 +108,8 @@ class _Finder(MetaPathFinder, Loader):
                     found = _attribute(self.keras, f"{place}.{spelled}")
                     if found is not None:
                         return found
+            if rest and f"{rest}.{name}" in _MOVED:
+                return import_module(f"{module.__name__}.{name}")
             raise AttributeError(f"{module.__name__}.{name}")
 
         module.__getattr__ = find  # type: ignore[method-assign]
@@ -245,6 +247,13 @@ def _translated_layer(name: str, original: Any, accepted: set[str], used: set[st
                 used.add(f"{name}(filters, rows, columns)")
         if name == "Conv2D" and "nb_row" in kwargs:
             kwargs["kernel_size"] = (kwargs.pop("nb_row"), kwargs.pop("nb_col"))
+        if name.startswith("AveragePooling") and not args and "pool_size" not in kwargs:
+            kwargs["pool_size"] = 2  # the default of Keras 2
+        for count in ("units", "filters"):
+            if isinstance(kwargs.get(count), float) and kwargs[count].is_integer():
+                kwargs[count] = int(kwargs[count])
+        if args and isinstance(args[0], float) and args[0].is_integer() and name != "Dropout":
+            args = (int(args[0]), *args[1:])
         for old, new in _LAYER_ARGUMENTS.items():
             if old in kwargs and old not in accepted and (new in accepted or "args" in accepted):
                 kwargs[new] = kwargs.pop(old)

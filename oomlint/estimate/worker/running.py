@@ -212,10 +212,12 @@ def compiled(text: str, path: str, lines: list[int]) -> Any:
 
 
 def _guarded(body: list[ast.stmt], top: bool) -> list[ast.stmt]:
-    return [_guard(statement, top) for statement in body]
+    # What leads on to the training call is the last statement of its block.
+    last = len(body) - 1
+    return [_guard(statement, top, index == last) for index, statement in enumerate(body)]
 
 
-def _guard(statement: ast.stmt, top: bool) -> ast.stmt:
+def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             way = _leads_on(statement)
@@ -247,17 +249,12 @@ def _guard(statement: ast.stmt, top: bool) -> ast.stmt:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr="compile" | "add"))):
             return statement
         case ast.Expr(value=ast.Call()):
-            return _attempt(statement) if not top or not _may_lead(statement) else statement
+            return statement if top and last else _attempt(statement)
     return statement
 
 
 def _leads_on(node: ast.AST) -> bool:
     return any(isinstance(one, ast.Name) and one.id == "oomlint_trained" for one in ast.walk(node))
-
-
-def _may_lead(statement: ast.stmt) -> bool:
-    """A call of a plain function or method that stands alone may be the way to the training call."""
-    return True
 
 
 def _attempt(statement: ast.stmt) -> ast.stmt:
