@@ -76,7 +76,6 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.queries.asked_models import Asked, asked_models
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.model_rounds import Repeated, repeated_models
-from oomlint.dryrun.queries.unit_tests import is_test_module
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Rule, Safety, Severity
 
@@ -121,7 +120,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     for found in repeated_models(trace):
         passes = found.passes
         few = passes is not None and passes.value <= FEW and not passes.soft
-        few = few or is_test_module(found.place.source)
+        few = few or found.tested
         yield RULE.finding(
             found.place,
             f"a model is {found.verb} and trained on {_passes(found)}: each leaves its graph, weights and "

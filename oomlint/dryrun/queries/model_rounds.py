@@ -10,6 +10,7 @@ import libcst as cst
 from oomlint.dryrun.catalog.keras.training import slots_of
 from oomlint.dryrun.queries.rounds import guarded, loops_around
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Body, Call, Context, Loop, Try
 from oomlint.dryrun.values.base import Const
 from oomlint.dryrun.values.program import Instance
@@ -52,6 +53,7 @@ class Repeated:
     made: Place | None
     kept: Kept | None
     cleared: Place | None
+    tested: bool  # in a test, whose process ends soon
 
 
 def repeated_models(trace: Trace) -> Iterator[Repeated]:
@@ -125,6 +127,7 @@ def _found(
         made=made,
         kept=_kept(model),
         cleared=None if cleared is None else cleared.place,
+        tested=in_test(call),
     )
 
 
