@@ -44,6 +44,14 @@ def in_one_block(root: cst.Module, statements: Sequence[cst.CSTNode]) -> bool:
     return False
 
 
+def last_statement(block: cst.BaseSuite) -> cst.CSTNode | None:
+    """What a block ends with: a compound statement, or the last of its last line."""
+    last: cst.CSTNode | None = block.body[-1] if block.body else None
+    if isinstance(last, cst.SimpleStatementLine) and last.body:
+        return last.body[-1]
+    return last
+
+
 def index_of(block: Sequence[cst.CSTNode], node: cst.CSTNode) -> int | None:
     """Which statement of a block a node stands in."""
     for index, statement in enumerate(block):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oomlint.dryrun.queries.unit_tests import in_test as in_test
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Body, Context
 from oomlint.dryrun.values.arrays import Array

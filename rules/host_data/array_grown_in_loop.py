@@ -57,11 +57,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from oomlint.rules.host_data.amounts import in_generator, in_test
+from oomlint.rules.host_data.amounts import in_generator
 from oomlint.rules.host_data.feeds import feeds
 
 from oomlint.dryrun.catalog.arrays.making import DECODED, grown_by, loads_of
 from oomlint.dryrun.imports import dotted
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from oomlint.rules.host_data.amounts import in_generator, in_test
+from oomlint.rules.host_data.amounts import in_generator
 from oomlint.rules.host_data.feeds import feeds
 
 from oomlint.dryrun.catalog.arrays.making import blanks_of
 from oomlint.dryrun.queries.few import is_few
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Slice, Value, deref

@@ -56,12 +56,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
-from oomlint.rules.host_data.amounts import form, in_generator, in_test
+from oomlint.rules.host_data.amounts import form, in_generator
 from oomlint.rules.host_data.filled_arrays import Filling, filled_by_files
 
 from oomlint.dryrun.catalog.arrays.making import DECODED
 from oomlint.dryrun.catalog.python.files import PATH, is_document
 from oomlint.dryrun.queries.few import is_few
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array

@@ -55,9 +55,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oomlint.rules.host_data.amounts import against, dimensions, form, in_test
+from oomlint.rules.host_data.amounts import against, dimensions, form
 
 from oomlint.dryrun.catalog.arrays.making import DECODED
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Loop
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, deref

@@ -62,13 +62,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator, in_test
+from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator
 from oomlint.rules.host_data.integer_labels import integer_labels
 
 from oomlint.dryrun.catalog.arrays.making import one_hot_by
 from oomlint.dryrun.catalog.keras.text import is_vocabulary
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.labels import CATEGORICAL, OTHER, Labels, labels
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Role, Trace
 from oomlint.dryrun.values.arrays import ITEMSIZE, Array
 from oomlint.dryrun.values.base import Const, Sequence, Step, Unknown, Value, deref

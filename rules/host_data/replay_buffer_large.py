@@ -74,10 +74,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
-from oomlint.rules.host_data.amounts import against, dimensions, form, in_test
+from oomlint.rules.host_data.amounts import against, dimensions, form
 from oomlint.rules.host_data.replay_rows import arrays_of, row_memories
 
 from oomlint.dryrun.catalog.python.records import Record
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import Factor, Size, human
 from oomlint.dryrun.trace import Assign, Call, Context, Trace
 from oomlint.dryrun.values.arrays import Array

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from oomlint.rules.host_data.amounts import in_test
-
 from oomlint.dryrun.catalog.python.records import Record
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array

@@ -65,10 +65,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator, in_test
+from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator
 from oomlint.rules.host_data.feeds import feeds
 
 from oomlint.dryrun.catalog.arrays.making import dense_by
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Role, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref

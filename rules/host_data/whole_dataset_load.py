@@ -79,7 +79,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator, in_test
+from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator
 from oomlint.rules.host_data.feeds import feeds
 from oomlint.rules.host_data.filled_arrays import filled_by_files
 
@@ -87,6 +87,7 @@ from oomlint.dryrun.catalog.arrays.loading import Unpickled
 from oomlint.dryrun.catalog.arrays.making import LOADED, PART, blanks_of, loads_of
 from oomlint.dryrun.catalog.arrays.operators import FEW_ROWS
 from oomlint.dryrun.catalog.python.files import is_document
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, deref, tags_of

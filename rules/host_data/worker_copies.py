@@ -81,11 +81,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from oomlint.rules.host_data.amounts import against, form, in_test
+from oomlint.rules.host_data.amounts import against, form
 from oomlint.rules.host_data.process_copies import copied
 
 from oomlint.dryrun.catalog.keras.batch_sources import BatchSource
 from oomlint.dryrun.queries.keras_version import keras_at_least, keras_is_known
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Argument, Branch, Call, Trace, Try
 from oomlint.dryrun.values.arrays import Array

@@ -13,6 +13,7 @@ from oomlint.dryrun.trace import Body, Call, HandlerFacts, Loop, Try
 from oomlint.dryrun.values.base import Const, deref
 from oomlint.dryrun.values.program import Library
 from oomlint.dryrun.values.training import Model
+from oomlint.syntax.blocks import last_statement
 from oomlint.syntax.uses import uses
 
 if TYPE_CHECKING:
@@ -125,11 +126,7 @@ def statements(block: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 def leaves(block: cst.BaseSuite) -> bool:
     """Whether a handler always ends the loop: its last statement raises, returns or breaks."""
-    body = block.body
-    last = body[-1] if body else None
-    if isinstance(last, cst.SimpleStatementLine) and last.body:
-        last = last.body[-1]
-    return isinstance(last, cst.Raise | cst.Return | cst.Break)
+    return isinstance(last_statement(block), cst.Raise | cst.Return | cst.Break)
 
 
 def ends_on_success(attempt: cst.Try, loop: cst.CSTNode) -> bool:

@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.queries.model_rounds import CLEARING, TRAINING, VERBS
 from oomlint.dryrun.queries.requests import answering
-from oomlint.dryrun.queries.rounds import guarded, guarded_in, loops_around, rounds_of, site_in
+from oomlint.dryrun.queries.rounds import guarded, loops_around, rounds_of, site_in
 from oomlint.dryrun.queries.tape_training import model_of
-from oomlint.dryrun.trace import Body, Within
+from oomlint.dryrun.trace import Within
 from oomlint.dryrun.values.base import Opaque, deref
 from oomlint.dryrun.values.training import Model
 from oomlint.syntax.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import libcst as cst
 
     from oomlint.dryrun.trace import Call, Context, Trace
 
@@ -77,18 +75,8 @@ def _of(trace: Trace, call: Call, model: Model, context: Context) -> Iterator[As
     if function is None or function is not answering(call.context):
         return
     cleared = any(answering(one.context) is function for one in trace.calls(*CLEARING))
-    if not cleared and not _once(context, made.node):
+    if not cleared and not guarded(context, None, made.node):
         yield Asked(made, verb, Place(function.source, function.node), call.place, None, True)
-
-
-def _once(context: Context, node: cst.CSTNode) -> bool:
-    """Whether one of the functions on the way from the request to it comes there once only."""
-    for frame in context.frames():
-        if isinstance(frame, Body):
-            if guarded_in(frame.function, node):
-                return True
-            node = frame.site.node if frame.site is not None else node
-    return False
 
 
 def _own_graph(context: Context) -> bool:

@@ -14,6 +14,7 @@ from oomlint.dryrun.queries.rounds import path_between
 from oomlint.dryrun.trace import Body, Branch, Handler, Try
 from oomlint.dryrun.values.base import Value, deref
 from oomlint.dryrun.values.program import Class, Library
+from oomlint.syntax.blocks import last_statement
 from oomlint.syntax.uses import names_in, uses
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 # What a script catches that has a way for both the old library and the new one.
 ABSENCE = ("ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "NameError")
+
+_LEAVING = cst.Return | cst.Raise | cst.Continue | cst.Break
 
 
 def is_provided_for(trace: Trace, call: Call, instead: str = "") -> bool:
@@ -77,15 +80,8 @@ def _left_before(container: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.CSTN
             for statement in outer.body:
                 if statement is inner:
                     break
-                if isinstance(statement, cst.If) and _leaves(statement.body):
+                if isinstance(statement, cst.If) and isinstance(last_statement(statement.body), _LEAVING):
                     yield statement.test
-
-
-def _leaves(block: cst.BaseSuite) -> bool:
-    last = block.body[-1] if block.body else None
-    if isinstance(last, cst.SimpleStatementLine) and last.body:
-        last = last.body[-1]
-    return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
 
 
 def _asks(trace: Trace, call: Call, source: Source, test: cst.CSTNode, instead: str) -> bool:

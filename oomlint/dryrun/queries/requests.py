@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.trace import Body, Context, Loop
-from oomlint.dryrun.values.base import Opaque, Value, deref
-from oomlint.dryrun.values.program import Class, Library
 
 if TYPE_CHECKING:
     from oomlint.dryrun.values.program import Function
@@ -38,7 +36,7 @@ def _answers(function: Function) -> bool:
         if function.name in ("do_GET", "do_POST", "do_PUT"):  # http.server looks them up by these names
             return True
         return function.name in _VERBS and any(
-            _name(base).endswith(_VIEWS) for owner in function.owner.ancestry() for base in owner.bases
+            name.endswith(_VIEWS) for name in function.owner.library_bases()
         )
     if any(_is_route(decorator.decorator) for decorator in node.decorators):
         return True
@@ -51,10 +49,3 @@ def _is_route(decorator: cst.BaseExpression) -> bool:
         case cst.Call(func=cst.Attribute(value=cst.Name(), attr=cst.Name(value=name)), args=[_, *_]):
             return name in _ROUTES
     return False
-
-
-def _name(base: Value) -> str:
-    base = deref(base)
-    if isinstance(base, Library | Class):
-        return base.name
-    return base.type if isinstance(base, Opaque) else ""

@@ -45,21 +45,23 @@ def site_in(context: Context, loop: Loop) -> Place | None:
     return sites[-1] if sites else None
 
 
-def guarded(context: Context | None, loop: Loop, node: cst.CSTNode) -> bool:
+def guarded(context: Context | None, loop: Loop | None, node: cst.CSTNode) -> bool:
     """Whether it happens on one pass only: `if model is None`, `if epoch == 5`, a builder that caches.
 
-    The text is asked, not the branches taken: on the first pass such a test is often decided.
+    The text is asked, not the branches taken: on the first pass such a test is often decided. Without a loop the
+    passes are the calls of the outermost function.
     """
-    for frame in context.since(loop) if context is not None else ():
+    frames = () if context is None else context.frames() if loop is None else context.since(loop)
+    for frame in frames:
         if isinstance(frame, Body):
-            if guarded_in(frame.function, node):
+            if _guarded_in(frame.function, node):
                 return True
             if frame.site is not None:
                 node = frame.site.node
-    return _under_guard(loop.place.node, node)
+    return loop is not None and _under_guard(loop.place.node, node)
 
 
-def guarded_in(function: Function, node: cst.CSTNode) -> bool:
+def _guarded_in(function: Function, node: cst.CSTNode) -> bool:
     """Whether not every call of a function comes to a node of it: it is cached, or a test lets it happen once."""
     cached = any(_name(decorator).endswith(CACHES) for decorator in function.decorators)
     return cached or _under_guard(function.node, node)
