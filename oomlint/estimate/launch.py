@@ -23,6 +23,7 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
+from oomlint.estimate.without_gpu import NO_AUTOTUNING, VARIABLES
 from oomlint.project.gpus import GIB, write_bytes
 
 DEFAULT_TIMEOUT = 600.0  # seconds; a language model of 6.7 billion parameters takes about 60
@@ -33,7 +34,6 @@ _SHOWN = 4_000  # characters of the user's own output that a report shows
 # Variables that the child must not inherit, and what it gets.
 _SET = {
     "CUDA_VISIBLE_DEVICES": "-1",
-    "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_ENABLE_ONEDNN_OPTS": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONUNBUFFERED": "1",
@@ -42,9 +42,7 @@ _SET = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
     "WANDB_MODE": "disabled",
-    # XLA compiles for a GPU that is not there.
-    "JAX_PLATFORMS": "cpu",
-    "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",
+    **VARIABLES,
 }
 _UNSET = ("PYTHONSTARTUP", "PYTHONINSPECT", "TF_XLA_FLAGS", "TF_CONFIG", "TF_FORCE_GPU_ALLOW_GROWTH")
 
@@ -123,8 +121,8 @@ def _environment(work: Path, folders: Sequence[Path], more: Mapping[str, str]) -
         "TMP": str(work),
     }
     flags = environment.get("XLA_FLAGS", "")
-    if "xla_gpu_autotune_level" not in flags:  # autotuning would want the GPU
-        environment["XLA_FLAGS"] = f"{flags} --xla_gpu_autotune_level=0".strip()
+    if NO_AUTOTUNING.partition("=")[0] not in flags:
+        environment["XLA_FLAGS"] = f"{flags} {NO_AUTOTUNING}".strip()
     return environment | dict(more)
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from oomlint.estimate.worker.layers import Names
 from oomlint.estimate.worker.xla import attribution, buffers, compile, tensorflow_step
 
 ASSIGNMENT = """BufferAssignment:
@@ -120,7 +121,7 @@ def test_phases(op_name: str, phase: str) -> None:
 
 
 def test_layers_by_scope() -> None:
-    names = attribution.Names(SimpleNamespace(layers=[SimpleNamespace(name=n) for n in ("conv1", "conv1_1")]))
+    names = Names([SimpleNamespace(name=n) for n in ("conv1", "conv1_1")])
     assert names.layer("jit(train_step)/jvp(conv1)/add") == "conv1"
     assert names.layer("functional_1/conv1_1/convolution") == "conv1_1"
     assert names.layer("functional_1/conv1_2/convolution") == "conv1"  # TensorFlow's number

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from oomlint.estimate.worker.xla import engine
+from oomlint.estimate.worker.xla import compile, engine
 
 needs_compiler = pytest.mark.skipif(bool(engine.available()), reason=engine.available() or "there")
 SCRIPT = Path(__file__).parent / "xla_small.py"
@@ -25,7 +25,7 @@ def figures(what: str, backend: str) -> Any:
     quiet = {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": own}
     run = subprocess.run(
         [sys.executable, str(SCRIPT), what],
-        env={**os.environ, **engine.environment(), **quiet, "KERAS_BACKEND": backend},
+        env={**os.environ, **compile.environment(), **quiet, "KERAS_BACKEND": backend},
         capture_output=True,
         text=True,
         timeout=300,

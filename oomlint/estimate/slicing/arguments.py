@@ -11,10 +11,7 @@ def matched(call: ast.Call, callee: Scope) -> list[tuple[str | None, ast.expr]]:
     """Each argument with the parameter that it goes to; None where a star hides it."""
     node = callee.node
     assert not isinstance(node, ast.Module)
-    plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
-    statics = {getattr(one, "id", "") for one in node.decorator_list}
-    if callee.owner is not None and "staticmethod" not in statics:
-        plain = plain[1:]
+    plain = _positional(callee)
     matched: list[tuple[str | None, ast.expr]] = []
     starred = False
     for position, value in enumerate(call.args):
@@ -34,13 +31,17 @@ def matched(call: ast.Call, callee: Scope) -> list[tuple[str | None, ast.expr]]:
 
 def required(callee: Scope) -> set[str]:
     """The parameters that have no default."""
+    assert not isinstance(callee.node, ast.Module)
+    return set(_positional(callee)) - defaulted(callee.node)
+
+
+def _positional(callee: Scope) -> list[str]:
+    """The parameters that a caller may give by position: those of a method without its object."""
     node = callee.node
     assert not isinstance(node, ast.Module)
     plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
     statics = {getattr(one, "id", "") for one in node.decorator_list}
-    if callee.owner is not None and "staticmethod" not in statics:
-        plain = plain[1:]
-    return set(plain) - defaulted(node)
+    return plain[1:] if callee.owner is not None and "staticmethod" not in statics else plain
 
 
 def defaulted(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:

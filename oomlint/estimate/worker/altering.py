@@ -8,6 +8,7 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker.changes import scaled
+from oomlint.estimate.worker.layers import leaves
 from oomlint.estimate.worker.making import Made
 
 
@@ -27,7 +28,7 @@ def alter(made: Made, request: Request, keras: Any) -> None:
     if request.input_scale != 1:
         made.model = _smaller(made, request.input_scale, keras)
     if request.frozen:
-        layers = [layer for layer in _leaves(made.model) if layer.weights]
+        layers = [layer for layer in leaves(made.model) if layer.weights]
         for layer in layers[: round(len(layers) * request.frozen)]:
             layer.trainable = False
         own = getattr(made.model, "optimizer", None)
@@ -54,15 +55,6 @@ def _with_steps(optimizer: Any, steps: int) -> Any:
         raise EstimateError(f"{type(optimizer).__name__} cannot accumulate gradients")
     steps *= config["gradient_accumulation_steps"] or 1
     return type(optimizer).from_config({**config, "gradient_accumulation_steps": steps})
-
-
-def _leaves(model: Any) -> list[Any]:
-    """Layers without layers in them, in the order in which the model has them."""
-    found: list[Any] = []
-    for layer in getattr(model, "layers", ()):
-        inner = _leaves(layer)
-        found += inner or [layer]
-    return found
 
 
 def _smaller(made: Made, scale: float, keras: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker.making import Made, _failed, near
+from oomlint.estimate.worker.program import asked_jit
 from oomlint.estimate.worker.subject import Spec
 
 
@@ -47,7 +48,7 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
         assumptions.append(f"loss {_loss_words(made.loss)}, chosen by the output: give another with --loss")
     if request.jit != "auto":
         changes["jit_compile"] = request.jit == "on"
-    elif request.names.get("keras") == "2" and _asked_jit(model) is not True:
+    elif request.names.get("keras") == "2" and asked_jit(model) is not True:
         changes["jit_compile"] = False
         assumptions.append(
             "the script is for Keras 2, which does not use XLA: built with Keras 3, step without XLA"
@@ -58,19 +59,13 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
         return
     kept: dict[str, Any] = {"optimizer": getattr(model, "optimizer", None), "loss": made.loss}
     if compiled and hasattr(model, "run_eagerly"):
-        kept["jit_compile"] = _asked_jit(model)
+        kept["jit_compile"] = asked_jit(model)
         kept["run_eagerly"] = bool(getattr(model, "run_eagerly", False))
     arguments = {name: value for name, value in (kept | changes).items() if value is not None}
     try:
         model.compile(**arguments)
     except Exception as error:
         raise _failed(error, "compiling the model") from error
-
-
-def _asked_jit(model: Any) -> Any:
-    """What the script said of `jit_compile`; Keras overwrites it with what it means on this machine."""
-    config = getattr(model, "_compile_config", None)
-    return getattr(config, "config", {}).get("jit_compile", "auto") if config is not None else None
 
 
 def _compiled_loss(model: Any) -> Any:

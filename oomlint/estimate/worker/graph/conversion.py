@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.program import Operation, Output, Program
 from oomlint.estimate.worker.state import item_size
 
 # Calls and choices whose functions are taken as one operation with an inside.
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
-_LOOPS = ("While", "StatelessWhile")
 _CHOICES = ("If", "StatelessIf", "Case", "StatelessCase")
 _DEEPEST = 8  # functions within functions
 
@@ -18,13 +18,13 @@ _DEEPEST = 8  # functions within functions
 class Converter:
     """Reads a graph definition. Shapes come from the traced graph where Grappler's inference loses them."""
 
-    def __init__(self, definition: Any, traced: Any) -> None:
+    def __init__(
+        self, definition: Any, shapes: dict[str, list[Any]], library: dict[str, Any] | None = None
+    ) -> None:
         self._definition = definition
-        self._library = {function.signature.name: function for function in definition.library.function}
-        self._shapes = {
-            operation.name: [tensor.shape for tensor in operation.outputs]
-            for operation in traced.get_operations()
-        }
+        self._library = library or {one.signature.name: one for one in definition.library.function}
+        self._shapes = shapes
+        self._stand_ins: dict[str, str] = {}
         # Grappler shuffles; what is ready at the same time runs in the order in which it was made.
         self._made = {name: number for number, name in enumerate(self._shapes)}
         self.unknown = 0  # outputs whose shape is not static
@@ -62,12 +62,14 @@ class Converter:
         converted = [self._operation(operation, numbers, graph, depth) for operation in operations]
 
         def output(tensor: Any) -> Output:
-            name = self._stand_ins.get(tensor.op.name, tensor.op.name)
-            return numbers[name], tensor.value_index
+            return numbers[self._name(tensor.op)], tensor.value_index
 
         return Program(
-            converted, tuple(output(tensor) for tensor in fetched if _name(self, tensor) in numbers)
+            converted, tuple(output(tensor) for tensor in fetched if self._name(tensor.op) in numbers)
         )
+
+    def _name(self, operation: Any) -> str:
+        return str(self._stand_ins.get(operation.name, operation.name))
 
     def _needed(self, graph: Any, roots: list[Any]) -> set[str]:
         seen: set[str] = set()
@@ -85,8 +87,8 @@ class Converter:
         return seen
 
     def _operation(self, operation: Any, numbers: dict[str, int], graph: Any, depth: int) -> Operation:
-        inputs = tuple((numbers[_name(self, tensor)], tensor.value_index) for tensor in operation.inputs)
-        controls = tuple(numbers[_named(self, control)] for control in operation.control_inputs)
+        inputs = tuple((numbers[self._name(tensor.op)], tensor.value_index) for tensor in operation.inputs)
+        controls = tuple(numbers[self._name(control)] for control in operation.control_inputs)
         shapes = [self._shape(operation, position) for position in range(len(operation.outputs))]
         dtypes = tuple(tensor.dtype.base_dtype.name for tensor in operation.outputs)
         sizes = tuple(math.prod(shape) * item_size(dtype) for shape, dtype in zip(shapes, dtypes))
@@ -113,7 +115,7 @@ class Converter:
 
     def _enter(self, made: Operation, operation: Any, graph: Any, depth: int) -> None:
         """Loops, calls and branches: the program inside, and how often it runs."""
-        if operation.type in _LOOPS:
+        if operation.type in LOOPS:
             made.body = self._function(operation, "body", depth)
             made.rounds = _rounds(operation)
             if made.body is not None:
@@ -144,9 +146,7 @@ class Converter:
             graph = function_def_to_graph.function_def_to_graph(
                 definition, input_shapes=given, structured_input_signature=None
             )
-        inner = Converter.__new__(Converter)
-        inner._definition, inner._library, inner._stand_ins = self._definition, self._library, {}
-        inner._shapes, inner._made, inner.unknown = {}, {}, 0
+        inner = Converter(self._definition, {}, self._library)
         roots = [tensor.op for tensor in graph.outputs] + [
             one for one in graph.get_operations() if one.type.startswith(("Assign", "ResourceApply"))
         ]
@@ -158,14 +158,6 @@ class Converter:
             program.operations[number].type = "Given"
         self.unknown += inner.unknown
         return program
-
-
-def _name(converter: Converter, tensor: Any) -> str:
-    return _named(converter, tensor.op)
-
-
-def _named(converter: Converter, operation: Any) -> str:
-    return str(converter._stand_ins.get(operation.name, operation.name))
 
 
 def _rounds(operation: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oomlint.estimate.worker.graph import order
 from oomlint.estimate.worker.graph.compiled import compiled
+from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.lives import Lives, simulate
 from oomlint.estimate.worker.graph.parts import layers_of, parts_of, timeline_of
 from oomlint.estimate.worker.graph.program import Program
@@ -29,11 +30,12 @@ def footprint(subject: Subject, program: str) -> Footprint:
     """Peak, parts and layers of a step. `program` is `graph`, `xla` or `eager`."""
     eager = program == "eager"
     step = traced(subject, optimized=not eager)
+    unknown = step.unknown
     if program == "xla":
         lower, upper = XLA_RANGE
         step, lives = compiled(step)
     else:
-        loops = any(operation.type in ("While", "StatelessWhile") for operation in step.operations)
+        loops = any(operation.type in LOOPS for operation in step.operations)
         lower, upper = GRAPH_LOOPS_RANGE if loops else GRAPH_RANGE
         lives = simulate(step, order.as_made(step) if eager else order.queued(step), inside=inside)
     state = state_bytes(subject.model, None if subject.mode == "predict" else subject.model.optimizer)
@@ -50,8 +52,14 @@ def footprint(subject: Subject, program: str) -> Footprint:
         peak_at=step.operations[lives.peak_at].name if lives.peak_at >= 0 else "",
         lower=lower,
         upper=upper,
-        assumptions=[XLA_WORDS if program == "xla" else GRAPH_WORDS],
+        assumptions=[XLA_WORDS if program == "xla" else GRAPH_WORDS, *_unknown(unknown)],
     )
+
+
+def _unknown(outputs: int) -> list[str]:
+    if not outputs:
+        return []
+    return [f"{outputs} tensors have no static shape: their sides of unknown length are taken as one"]
 
 
 def inside(body: Program) -> int:

@@ -11,16 +11,12 @@ from __future__ import annotations
 import heapq
 import math
 
+from oomlint.estimate.worker.graph.kinds import ALIASES, LOOPS, NOTHING, READS
 from oomlint.estimate.worker.graph.loops import stacked_bytes
 from oomlint.estimate.worker.graph.program import Operation, Output, Program
 
 # Values that are another's under a new name or shape, or a variable's.
-_SAME = frozenset(
-    """
-    Identity IdentityN Reshape Squeeze ExpandDims StopGradient PreventGradient Snapshot EnsureShape CheckNumerics
-    CheckNumericsV2 PlaceholderWithDefault ReadVariableOp Bitcast
-    """.split()
-)
+_SAME = ALIASES | READS
 # Small results that no kernel computes twice.
 _REDUCTIONS = frozenset(
     "Sum Mean Max Min Prod Any All ArgMax ArgMin BiasAddGrad L2Loss EuclideanNorm".split()
@@ -34,13 +30,6 @@ _WHOLE = tuple(
 )
 # Updates in place, and branches that hold only such (a loss scale's check).
 _UPDATES = ("Assign", "Resource", "If", "StatelessIf", "Case", "StatelessCase")
-_NOTHING = frozenset(
-    """
-    Const Given NoOp Shape ShapeN Size Rank BroadcastGradientArgs Placeholder VarHandleOp VarIsInitializedOp
-    ControlTrigger
-    """.split()
-)
-LOOPS = ("While", "StatelessWhile")
 
 # What a kernel's start costs, as bytes that could have been moved meanwhile (about 1 us at 3 TB/s).
 _START = 3_000_000
@@ -208,7 +197,7 @@ def _kind(operation: Operation) -> str:
     kind = operation.type
     if kind == "Argument":
         return "argument"
-    if kind in _NOTHING:
+    if kind in NOTHING:
         return "nothing"
     if kind in _SAME:
         return "same"

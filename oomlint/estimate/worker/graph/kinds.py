@@ -26,14 +26,16 @@ FORWARDING = frozenset(
     """.split()
 )
 
+LOOPS = ("While", "StatelessWhile")
 READS = frozenset({"ReadVariableOp"})
 # These put a new buffer in the variable's place; the rest of the updates happens in the variable's own.
 ASSIGNS = frozenset({"AssignVariableOp"})
 
 # Scalars, shapes and handles: on the host, or next to nothing.
-FREE = frozenset(
+NOTHING = frozenset(
     """
     Const Given NoOp Shape ShapeN Size Rank BroadcastGradientArgs Placeholder VarHandleOp VarIsInitializedOp
-    ControlTrigger TensorListReserve EmptyTensorList TensorListLength TensorListElementShape
+    ControlTrigger
     """.split()
 )
+FREE = NOTHING | {"TensorListReserve", "EmptyTensorList", "TensorListLength", "TensorListElementShape"}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from oomlint.estimate.result import LayerShare
 from oomlint.estimate.worker.graph.lives import Buffer, Lives
 from oomlint.estimate.worker.graph.program import Program
+from oomlint.estimate.worker.layers import Names, layer_rows, thinned
 
 BACKWARD = "gradient_tape"  # the scope of what a GradientTape computes
 POINTS = 1200  # of a timeline, at most
@@ -52,65 +54,33 @@ def layers_of(program: Program, lives: Lives, model: Any) -> list[LayerShare]:
 
     A buffer that several layers write into, one after the other, belongs to the last of them.
     """
-    layers = list(_leaves(model))
-    names = {layer.name for layer in layers}
-    saved = dict.fromkeys(names, 0)
+    layers = list(_innermost(model))
+    names = Names(layers)
+    saved: Counter[str] = Counter()
     readers = _readers(program)
     for buffer in lives.buffers:
         if _part(program, buffer, readers) == "activations":
-            owners = (
-                layer_named(program.operations[holder].name, names) for holder in reversed(buffer.holders)
-            )
+            owners = (names.layer(program.operations[holder].name) for holder in reversed(buffer.holders))
             owner = next(filter(None, owners), "")
             if owner:
                 saved[owner] += buffer.size
-    return [
-        LayerShare(
-            layer.name,
-            type(layer).__name__,
-            _shape(layer),
-            int(layer.count_params()) if layer.built else 0,
-            saved[layer.name],
-        )
-        for layer in layers
-    ]
+    return layer_rows(layers, saved)
 
 
-def layer_named(operation: str, names: Iterable[str]) -> str:
-    """The innermost layer in an operation's scopes; TensorFlow appends a number to a scope that is there already."""
-    known = names if isinstance(names, (set, dict)) else set(names)
-    for scope in reversed(operation.split("/")):
-        base, _, digits = scope.rpartition("_")
-        if scope in known:
-            return scope
-        if digits.isdigit() and base in known:
-            return base
-    return ""
-
-
-def _leaves(model: Any) -> Iterable[Any]:
+def _innermost(model: Any) -> Iterable[Any]:
+    """Layers without layers in them, also those that wrappers and the user's own layers hold."""
     for layer in model._flatten_layers(include_self=False, recursive=True):
         inner = list(layer._flatten_layers(include_self=False)) if hasattr(layer, "_flatten_layers") else []
         if not inner:
             yield layer
 
 
-def _shape(layer: Any) -> tuple[int | None, ...] | None:
-    try:
-        shape = layer.output.shape
-    except (AttributeError, ValueError):
-        return None
-    return tuple(shape)
-
-
 def timeline_of(program: Program, lives: Lives, state: int, model: Any) -> list[tuple[str, int]]:
     """The bytes while the operations ran, thinned out so that no stretch loses its highest point."""
-    names = {layer.name for layer in _leaves(model)}
-    width = max(1, -(-len(lives.timeline) // POINTS))
-    points = []
-    for start in range(0, len(lives.timeline), width):
-        stretch = range(start, min(start + width, len(lives.timeline)))
-        top = max(stretch, key=lives.timeline.__getitem__)
-        name = program.operations[lives.order[top]].name
-        points.append((layer_named(name, names) or name, state + lives.timeline[top]))
-    return points
+    names = Names(_innermost(model))
+
+    def label(at: int) -> str:
+        name = program.operations[lives.order[at]].name
+        return names.layer(name) or name
+
+    return thinned(lives.timeline, label, state, POINTS)

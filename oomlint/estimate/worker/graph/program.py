@@ -30,12 +30,14 @@ class Operation:
 class Program:
     """Operations in the order in which they were made, what is fetched, and what the program is given.
 
-    `arguments` are the operations that stand for its inputs; `results` for those of a loop's body, in order.
+    `arguments` are the operations that stand for its inputs, in order. `unknown` counts the outputs whose shape is not
+    static: their sides of unknown length are taken as one.
     """
 
     operations: list[Operation]
     fetched: tuple[Output, ...] = ()
     arguments: tuple[int, ...] = ()
+    unknown: int = 0
 
     def consumers(self) -> list[list[int]]:
         """For each operation those that wait for it, in order, an edge each."""

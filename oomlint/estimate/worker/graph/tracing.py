@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from oomlint.estimate.worker.graph.conversion import Converter
@@ -25,7 +26,9 @@ def traced(subject: Subject, optimized: bool = True) -> Program:
                 node.attr["_lower_using_switch_merge"].b = False
     if optimized:
         definition = _optimized(definition, graph, [name.partition(":")[0] for name in fetched] + effects)
-    return Converter(definition, graph).program(fetched, effects)
+    shapes = {one.name: [tensor.shape for tensor in one.outputs] for one in graph.get_operations()}
+    converter = Converter(definition, shapes)
+    return replace(converter.program(fetched, effects), unknown=converter.unknown)
 
 
 def _concrete(subject: Subject) -> Any:

@@ -6,21 +6,19 @@ backward one; TensorFlow `functional_1/conv1_1/convolution`, and `gradient_tape/
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from oomlint.estimate.result import LayerShare
+from oomlint.estimate.worker.layers import Names, leaves, thinned
 from oomlint.estimate.worker.xla.buffers import Assignment, Buffer, alive, spans
 
 POINTS = 400  # of a timeline, at most
 
 Phase = Literal["forward", "backward", "update"]
 
-_SCOPES = re.compile(r"[\w.\-]+")
 _SHAPE = re.compile(r"^\w+\[([\d,]*)\]")
 # Work that the scheduler moves about freely says nothing of where the backward pass begins.
 _REAL_WORK = ("fusion", "custom-call", "convolution", "dot", "while", "reduce", "scatter", "call")
@@ -36,34 +34,6 @@ class Shares:
     peak_at: str
 
 
-class Names:
-    """Layers by the names in an operation's scopes."""
-
-    def __init__(self, model: Any) -> None:
-        self.layers = list(leaves(model))
-        self._known = {layer.name for layer in self.layers}
-
-    def layer(self, op_name: str) -> str:
-        """The innermost layer, or nothing. TensorFlow appends a number to a scope that it has seen."""
-        for scope in reversed(_SCOPES.findall(op_name)):
-            if scope in self._known:
-                return str(scope)
-            stem, _, number = scope.rpartition("_")
-            if number.isdigit() and stem in self._known:
-                return str(stem)
-        return ""
-
-
-def leaves(model: Any) -> Iterable[Any]:
-    """The layers of a model, those of nested models in their place."""
-    for layer in getattr(model, "layers", ()):
-        inner = getattr(layer, "layers", None)
-        if inner and not callable(inner):
-            yield from leaves(layer)
-        else:
-            yield layer
-
-
 def phase_of(op_name: str) -> Phase:
     """Which part of the step an operation belongs to."""
     if "transpose(" in op_name or "gradient_tape" in op_name or "gradients/" in op_name:
@@ -77,7 +47,7 @@ def phase_of(op_name: str) -> Phase:
 
 def shares(found: Assignment, model: Any, fixed: int) -> Shares:
     """Split the temporary block. `fixed` is what is there throughout: weights, slots, the batch."""
-    names = Names(model)
+    names = Names(leaves(model))
     levels = alive(found)
     parts = dict.fromkeys(("gradients", "activations", "temporaries"), 0)
     saved: Counter[str] = Counter()
@@ -107,7 +77,13 @@ def shares(found: Assignment, model: Any, fixed: int) -> Shares:
     # What lies between the buffers, or is in use under two names at once.
     parts["temporaries"] += found.temporaries - sum(parts.values())
     _no_part_below_nothing(parts)
-    return Shares(parts, saved, _timeline(found, levels, fixed, names), _place(found, peak, names))
+
+    def label(at: int) -> str:
+        op_name = found.op_names.get(found.order[at], "")
+        return names.layer(op_name) or op_name.rpartition("/")[2] or found.order[at]
+
+    timeline = thinned(levels, label, fixed, POINTS)
+    return Shares(parts, saved, timeline, _place(found, peak, names))
 
 
 def _place(found: Assignment, moment: int, names: Names) -> str:
@@ -139,28 +115,6 @@ def _no_part_below_nothing(parts: dict[str, int]) -> None:
         parts["temporaries"] = 0
 
 
-def layer_rows(model: Any, saved: Counter[str]) -> list[LayerShare]:
-    """One row a layer, in the model's order."""
-    return [
-        LayerShare(
-            layer.name,
-            type(layer).__name__,
-            _output_shape(layer),
-            int(layer.count_params()) if layer.built else 0,
-            saved[layer.name],
-        )
-        for layer in leaves(model)
-    ]
-
-
-def _output_shape(layer: Any) -> tuple[int | None, ...] | None:
-    try:
-        shape = layer.output.shape
-    except (AttributeError, ValueError, RuntimeError):
-        return None
-    return tuple(None if size is None else int(size) for size in shape)
-
-
 def _turn(found: Assignment) -> int:
     """Where the forward pass ends: the position with the most forward work before and backward work after it."""
     best, score, at = 0, 0, 0
@@ -181,16 +135,3 @@ def _sides(shape: Iterable[int]) -> tuple[int, ...]:
 def _sides_of(text: str) -> tuple[int, ...]:
     found = _SHAPE.match(text)
     return _sides(int(side) for side in found[1].split(",") if side) if found else ()
-
-
-def _timeline(found: Assignment, levels: list[int], fixed: int, names: Names) -> list[tuple[str, int]]:
-    """The step in order: the fullest moment of each stretch."""
-    stretch = max(1, math.ceil(len(levels) / POINTS))
-    points = []
-    for start in range(0, len(levels), stretch):
-        at = max(range(start, min(start + stretch, len(levels))), key=levels.__getitem__)
-        op_name = found.op_names.get(found.order[at], "")
-        points.append(
-            (names.layer(op_name) or op_name.rpartition("/")[2] or found.order[at], fixed + levels[at])
-        )
-    return points

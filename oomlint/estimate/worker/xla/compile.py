@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.without_gpu import NO_AUTOTUNING, VARIABLES
 from oomlint.estimate.worker.xla.compiler import CUBLAS
 
 _ERROR = re.compile(r"\w*Error: |^F\d{4} |Check failed|LLVM ERROR")
@@ -29,12 +30,7 @@ _LATER = ("*memory-usage-report.txt", "*thunk_sequence*", "*.ll", "*.ptx")
 
 def environment() -> dict[str, str]:
     """What the process needs that compiles for a GPU that is not there, and any process that traces with JAX."""
-    return {
-        "JAX_PLATFORMS": "cpu",
-        "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",
-        "XLA_FLAGS": "--xla_gpu_autotune_level=0",
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-    }
+    return {**VARIABLES, "XLA_FLAGS": NO_AUTOTUNING}
 
 
 class CompilerError(Exception):

@@ -8,10 +8,11 @@ import sys
 from importlib.util import find_spec
 
 from oomlint.estimate.result import Certainty
+from oomlint.estimate.worker.layers import layer_rows, leaves
 from oomlint.estimate.worker.state import state_bytes
 from oomlint.estimate.worker.subject import Footprint, Subject
 from oomlint.estimate.worker.xla import buffers
-from oomlint.estimate.worker.xla.attribution import layer_rows, shares
+from oomlint.estimate.worker.xla.attribution import shares
 from oomlint.estimate.worker.xla.compile import Compilation, CompilerError, refused
 from oomlint.estimate.worker.xla.program import Program
 from oomlint.estimate.worker.xla.target_config import Target, target_for
@@ -96,17 +97,10 @@ def _footprint(subject: Subject, program: Program, found: buffers.Assignment, ta
         peak=sum(parts.values()),
         parts=parts,
         certainty=certainty,
-        layers=layer_rows(model, split.saved),
+        layers=layer_rows(leaves(model), split.saved),
         timeline=split.timeline,
         peak_at=split.peak_at,
         lower=LOWER,
         upper=UPPER_WITH_CONVOLUTIONS if convolutions else UPPER,
         assumptions=assumptions,
     )
-
-
-def environment() -> dict[str, str]:
-    """What the worker's process needs: see `compile.environment`."""
-    from oomlint.estimate.worker.xla import compile as compilation
-
-    return compilation.environment()
