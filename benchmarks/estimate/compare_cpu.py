@@ -22,38 +22,20 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 
-def subject(name: str, batch: int, optimizer: str, policy: str):
-    import keras
-    import models
-    from measure_cpu import OPTIMIZERS
-
-    from oomlint.estimate.worker.subject import Spec, Subject
-    from oomlint.estimate.worker.weightless_tensorflow import without_memory
-
-    keras.config.set_dtype_policy(policy)
-    with without_memory():
-        case = models.case(name)
-        made = eval(f"keras.optimizers.{OPTIMIZERS[optimizer]}", {"keras": keras})
-        case.model.compile(optimizer=made, loss=case.loss, jit_compile=False)
-        made.build(case.model.trainable_variables)
-    xs, y = case.specs(batch)
-    inputs = [Spec(*spec) for spec in xs]
-    x = inputs[0] if len(inputs) == 1 else inputs
-    return Subject(case.model, (x,) if y is None else (x, Spec(*y)))
-
-
 def estimates(row: dict) -> dict[str, float]:
     """Bytes that the step takes by each way of estimating."""
     import keras
     from cpu_scratch import scratch_of
+    from measure_cpu import OPTIMIZERS
+    from subjects import subject
 
     from oomlint.estimate.worker.graph import order
     from oomlint.estimate.worker.graph.engine import inside
     from oomlint.estimate.worker.graph.lives import simulate
     from oomlint.estimate.worker.graph.tracing import traced
 
-    keras.utils.clear_session()
-    what = subject(row["model"], row["batch"], row["optimizer"], row["policy"])
+    made = eval(f"lambda: keras.optimizers.{OPTIMIZERS[row['optimizer']]}", {"keras": keras})
+    what = subject(row["model"], row["batch"], made, row["policy"])
     program = traced(what)
     given = sum(sum(op.outputs) for op in program.operations if op.type == "Argument")
     lives = simulate(

@@ -27,28 +27,10 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 
-def subject(name, batch, optimizer, policy):
-    """The model compiled and built, without memory."""
-    import keras
-    import models
-
-    from oomlint.estimate.worker.subject import Spec, Subject
-    from oomlint.estimate.worker.weightless_tensorflow import without_memory
-
-    keras.utils.clear_session()
-    keras.config.set_dtype_policy(policy)
-    with without_memory():
-        case = models.case(name)
-        chosen = keras.optimizers.SGD(0.1, momentum=0.9) if optimizer == "momentum" else optimizer
-        case.model.compile(optimizer=chosen, loss=case.loss, jit_compile=False)
-        case.model.optimizer.build(case.model.trainable_variables)
-    xs, y = case.specs(batch)
-    x = [Spec(*spec) for spec in xs]
-    return Subject(case.model, (x if len(x) > 1 else x[0], *(() if y is None else (Spec(*y),))))
-
-
 def estimates(row):
     """Bytes of the whole by each way; None where one has no answer."""
+    from subjects import subject
+
     from oomlint.estimate.worker.graph import order
     from oomlint.estimate.worker.graph.compiled import compiled
     from oomlint.estimate.worker.graph.engine import inside

@@ -1,4 +1,12 @@
-"""Which configurations are compiled: MODEL:BATCH:OPTIMIZER:POLICY:GPU."""
+"""Which configurations are compiled: MODEL:BATCH:OPTIMIZER:POLICY:GPU; and a file with a row for each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
 
 # Against the independent compilations: every model with two optimizers, two policies and two GPUs among its rows.
 _SMALL = (
@@ -62,3 +70,34 @@ POINTS = [
     "mixer:128:sgd:float32:H100-80GB",
     "wavenet:32:sgd:float32:A100-40GB",
 ]
+
+
+def write_rows(
+    file: Path,
+    configurations: Iterable[str],
+    row_of: Callable[[str, int, str, str, str], dict[str, Any]],
+    total: str,
+    only: dict[str, str] | None = None,
+    after: Callable[[], None] = lambda: None,
+) -> None:
+    """Append a row for each configuration that has none yet. `only`: what a row must have to count as one."""
+    done = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    keys = ("model", "batch", "optimizer", "policy", "gpu")
+    have = {
+        ":".join(str(row[key]) for key in keys)
+        for row in done
+        if all(row[key] == value for key, value in (only or {}).items())
+    }
+    for text in configurations:
+        if text in have:
+            continue
+        name, batch, optimizer, policy, gpu = text.rsplit(":", 4)
+        try:
+            row = row_of(name, int(batch), optimizer, policy, gpu)
+        except Exception as error:
+            print(text, type(error).__name__, str(error)[:400], file=sys.stderr, flush=True)
+            continue
+        with file.open("a") as stream:
+            stream.write(json.dumps(row) + "\n")
+        print(text, row[total] >> 20, "MiB", row["seconds"], "s", flush=True)
+        after()

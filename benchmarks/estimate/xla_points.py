@@ -7,7 +7,6 @@ Without configurations it makes those of `xla_configurations.py` that OUT lacks 
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -16,8 +15,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from oomlint.estimate.worker.subject import Spec, Subject
-from oomlint.estimate.worker.weightless import without_memory
 from oomlint.estimate.worker.xla import compile as compilation
 from oomlint.estimate.worker.xla import engine
 
@@ -25,29 +22,14 @@ os.environ.update(compilation.environment())
 BACKEND = os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
 
-def subject(name: str, batch: int, optimizer: str, policy: str) -> Subject:
-    """The model compiled and built, its variables without memory."""
-    import keras
-    import models
-
-    keras.utils.clear_session()
-    keras.config.set_dtype_policy(policy)
-    with without_memory():
-        case = models.case(name)
-        chosen = keras.optimizers.SGD(0.1, momentum=0.9) if optimizer == "momentum" else optimizer
-        case.model.compile(optimizer=chosen, loss=case.loss, jit_compile=True)
-        case.model.optimizer.build(case.model.trainable_variables)
-    xs, y = case.specs(batch)
-    x = [Spec(*spec) for spec in xs]
-    return Subject(case.model, (x if len(x) > 1 else x[0], Spec(*y)) if y else (x[0],))
-
-
 def point(name: str, batch: int, optimizer: str, policy: str, gpu: str) -> dict[str, Any]:
     """One row."""
     import resource
 
+    from subjects import subject
+
     started = time.monotonic()
-    made = subject(name, batch, optimizer, policy)
+    made = subject(name, batch, optimizer, policy, jit=True)
     built = time.monotonic()
     seen: list[Any] = []
     whole = engine._footprint
@@ -82,24 +64,9 @@ def point(name: str, batch: int, optimizer: str, policy: str, gpu: str) -> dict[
 
 
 def main(out: str, *wanted: str) -> None:
-    from xla_configurations import POINTS
+    from xla_configurations import POINTS, write_rows
 
-    file = Path(out)
-    done = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    keys = ("model", "batch", "optimizer", "policy", "gpu")
-    have = {":".join(str(row[key]) for key in keys) for row in done if row["backend"] == BACKEND}
-    for text in wanted or POINTS:
-        if text in have:
-            continue
-        name, batch, optimizer, policy, gpu = text.rsplit(":", 4)
-        try:
-            row = point(name, int(batch), optimizer, policy, gpu)
-        except Exception as error:
-            print(text, type(error).__name__, str(error)[:400], file=sys.stderr, flush=True)
-            continue
-        with file.open("a") as stream:
-            stream.write(json.dumps(row) + "\n")
-        print(text, row["peak"] >> 20, "MiB", row["seconds"], "s", flush=True)
+    write_rows(Path(out), wanted or POINTS, point, "peak", {"backend": BACKEND})
 
 
 if __name__ == "__main__":

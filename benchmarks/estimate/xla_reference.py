@@ -9,7 +9,6 @@ jax-cuda13-plugin and jax-cuda13-pjrt; no GPU. One configuration takes 5 to 60 s
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -150,26 +149,10 @@ def _without_values() -> None:
 
 
 def main(out: str, *wanted: str) -> None:
-    from xla_configurations import REFERENCE
+    from xla_configurations import REFERENCE, write_rows
 
     _without_values()
-    file = Path(out)
-    done = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    keys = ("model", "batch", "optimizer", "policy", "gpu")
-    have = {":".join(str(row[key]) for key in keys) for row in done}
-    for text in wanted or REFERENCE:
-        if text in have:
-            continue
-        name, batch, optimizer, policy, gpu = text.rsplit(":", 4)
-        try:
-            row = reference(name, int(batch), optimizer, policy, gpu)
-        except Exception as error:
-            print(text, type(error).__name__, str(error)[:300], file=sys.stderr, flush=True)
-            continue
-        with file.open("a") as stream:
-            stream.write(json.dumps(row) + "\n")
-        print(text, row["total"] >> 20, "MiB", row["seconds"], "s", flush=True)
-        jax.clear_caches()
+    write_rows(Path(out), wanted or REFERENCE, reference, "total", after=jax.clear_caches)
 
 
 if __name__ == "__main__":

@@ -71,9 +71,12 @@ def _train(name: str, batch: int, optimizer: str, policy: str) -> dict[str, Any]
 
 
 def _estimate(engine: str, gpu: str, name: str, batch: int, optimizer: str, policy: str) -> dict[str, Any]:
-    from xla_points import subject
+    from subjects import subject
 
-    made = subject(name, batch, optimizer, policy)
+    from oomlint.estimate.worker.xla import compile as compilation
+
+    os.environ.update(compilation.environment())
+    made = subject(name, batch, optimizer, policy, jit=True)
     started = time.monotonic()
     if engine == "xla":
         from oomlint.estimate.worker.xla import engine as xla
