@@ -61,7 +61,7 @@ import libcst as cst
 
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.model_rounds import CLEARING
-from oomlint.dryrun.queries.rounds import loops_around
+from oomlint.dryrun.queries.rounds import loops_around, rounds_of
 from oomlint.dryrun.queries.single_items import SingleItems
 from oomlint.dryrun.trace import Body, Branch, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -122,12 +122,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 
 def _few(loops: list[Loop]) -> bool:
     """Whether the text counts out no more than some rounds in all."""
-    count = 1
-    for loop in loops:
-        if loop.trip is None or not isinstance(loop.trip.value, int):
-            return False
-        count *= loop.trip.value
-    return count <= FEW
+    rounds = rounds_of(loops)
+    return rounds is not None and rounds <= FEW
 
 
 def _is_large(item: Value) -> bool:
@@ -173,7 +169,8 @@ def _finding(trace: Trace, call: Call, loop: Loop, alone: bool, old: bool) -> Fi
             evidence.append(Evidence(text, clearing.place))
             break
     how = "in every round of a loop"
-    if loop.trip is not None and isinstance(loop.trip.value, int):
+    # A list of one in a loop that goes on (the hands in a camera's picture) is not one round.
+    if loop.trip is not None and isinstance(loop.trip.value, int) and loop.trip.value > 1:
         how = f"in each of {loop.trip.value:,} rounds of a loop"
     costs = "each call sets up a pipeline for it, which takes longer than the model"
     if old:
