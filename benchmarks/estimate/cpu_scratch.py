@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from oomlint.estimate.worker.graph.program import Operation, Program
+from oomlint.estimate.worker.graph.operations import Operation, Program
 
 WORKING_SET = 30 << 20
 

@@ -165,7 +165,7 @@ def test_names_of_older_keras_are_translated(tmp_path, monkeypatch):
 
 def test_what_was_asked_of_xla_is_remembered(tmp_path, monkeypatch):
     from oomlint.estimate.request import Request
-    from oomlint.estimate.worker.program import program_of
+    from oomlint.estimate.worker.compilation import program_of
 
     text = """
         from tensorflow import keras

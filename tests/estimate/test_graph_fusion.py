@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oomlint.estimate.worker.graph.compiled import compiled
 from oomlint.estimate.worker.graph.fusion import kernels
-from oomlint.estimate.worker.graph.program import Operation, Program
+from oomlint.estimate.worker.graph.operations import Operation, Program
 
 MIB = 1 << 20
 

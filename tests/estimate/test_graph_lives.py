@@ -7,7 +7,7 @@ import pytest
 from oomlint.estimate.worker.graph import order
 from oomlint.estimate.worker.graph.lives import rounded, simulate
 from oomlint.estimate.worker.graph.loops import list_bytes
-from oomlint.estimate.worker.graph.program import Operation, Program
+from oomlint.estimate.worker.graph.operations import Operation, Program
 
 K = 1024
 

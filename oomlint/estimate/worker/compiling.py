@@ -8,7 +8,7 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker.making import Made, _failed, near
-from oomlint.estimate.worker.program import asked_jit
+from oomlint.estimate.worker.compilation import asked_jit
 from oomlint.estimate.worker.subject import Spec
 
 

@@ -58,7 +58,7 @@ def _estimated(request: Request) -> Estimate:
 
 def measured(subject: Subject, request: Request, started: float) -> Estimate:
     """What the engine says of a subject, as an answer to the request."""
-    from oomlint.estimate.worker.program import program_of
+    from oomlint.estimate.worker.compilation import program_of
 
     program, reason = program_of(subject, request)
     engine, footprint = _footprint(subject, request, program)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from oomlint.estimate.worker.graph.fusion import is_pooling_gradient, kernels
 from oomlint.estimate.worker.graph.lives import Lives, simulate
-from oomlint.estimate.worker.graph.program import Operation, Program
+from oomlint.estimate.worker.graph.operations import Operation, Program
 
 
 def compiled(step: Program) -> tuple[Program, Lives]:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from oomlint.estimate.worker.graph.kinds import LOOPS
-from oomlint.estimate.worker.graph.program import Operation, Output, Program
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 from oomlint.estimate.worker.state import item_size
 
 # Calls and choices whose functions are taken as one operation with an inside.

@@ -7,7 +7,7 @@ from oomlint.estimate.worker.graph.compiled import compiled
 from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.lives import Lives, simulate
 from oomlint.estimate.worker.graph.parts import layers_of, parts_of, timeline_of
-from oomlint.estimate.worker.graph.program import Program
+from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.graph.tracing import traced
 from oomlint.estimate.worker.state import state_bytes
 from oomlint.estimate.worker.subject import Footprint, Subject

@@ -13,7 +13,7 @@ import math
 
 from oomlint.estimate.worker.graph.kinds import ALIASES, LOOPS, NOTHING, READS
 from oomlint.estimate.worker.graph.loops import stacked_bytes
-from oomlint.estimate.worker.graph.program import Operation, Output, Program
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 
 # Values that are another's under a new name or shape, or a variable's.
 _SAME = ALIASES | READS

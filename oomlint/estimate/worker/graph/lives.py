@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from oomlint.estimate.worker.graph.kinds import ALIASES, ASSIGNS, FORWARDING, FREE, READS
-from oomlint.estimate.worker.graph.program import Operation, Output, Program
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 
 ROUNDING = 256  # bytes: kMinAllocationSize in xla/tsl/framework/bfc_allocator.h
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oomlint.estimate.worker.graph.kinds import ALIASES, READS
 from oomlint.estimate.worker.graph.lives import rounded
-from oomlint.estimate.worker.graph.program import Operation, Output, Program
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 
 _PUSHES = ("TensorListPushBack", "TensorListSetItem")
 _THROUGH = ("Identity", "TensorListPopBack")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from oomlint.estimate.worker.graph.program import Operation, Program
+from oomlint.estimate.worker.graph.operations import Operation, Program
 
 # Kernels that count as cheap on a CPU too: their classes say so (`IsExpensive` in tensorflow/core/kernels); the others
 # count as costly for the first hundred runs at least (KernelStats in tensorflow/core/common_runtime/costs_model).

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from oomlint.estimate.worker.graph.conversion import Converter
-from oomlint.estimate.worker.graph.program import Program
+from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.subject import Spec, Subject
 
 

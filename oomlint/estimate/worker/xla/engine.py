@@ -14,7 +14,7 @@ from oomlint.estimate.worker.subject import Footprint, Subject
 from oomlint.estimate.worker.xla import buffers
 from oomlint.estimate.worker.xla.attribution import shares
 from oomlint.estimate.worker.xla.compile import Compilation, CompilerError, refused
-from oomlint.estimate.worker.xla.program import Program
+from oomlint.estimate.worker.xla.lowered import Program
 from oomlint.estimate.worker.xla.target_config import Target, target_for
 
 # The packages that bring XLA's GPU compiler.

@@ -6,7 +6,7 @@ from typing import Any
 
 from oomlint.estimate.worker.subject import Spec, Subject
 from oomlint.estimate.worker.weightless_jax import shape_of, without_memory
-from oomlint.estimate.worker.xla.program import Program
+from oomlint.estimate.worker.xla.lowered import Program
 
 
 def exported(subject: Subject) -> Program:

@@ -10,7 +10,7 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.worker.state import variable_bytes
 from oomlint.estimate.worker.subject import Spec, Subject
-from oomlint.estimate.worker.xla.program import Program
+from oomlint.estimate.worker.xla.lowered import Program
 
 # Results that are updated variables are copied in the exported text, by an operation of a dialect that JAX lacks.
 _COPY = re.compile(r'"?mhlo\.copy"?\(?\s*(%[\w#]+)\)?\s*(?:\{[^}]*\}\s*)?: (?:\(.*?\) -> )?(tensor<[^>]*>)')

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import program as deciding
-from oomlint.estimate.worker.program import program_of
+from oomlint.estimate.worker import compilation as deciding
+from oomlint.estimate.worker.compilation import program_of
 from oomlint.estimate.worker.subject import Subject
 
 
