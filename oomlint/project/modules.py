@@ -8,11 +8,13 @@ from pathlib import Path
 class ModuleFinder:
     """Finds modules of one project, as the interpreter would when the script or the package is run.
 
-    Nothing outside the root is found: what is installed is the catalog's business, or unknown.
+    Nothing outside the root and the folders that the script adds is found: what is installed is the catalog's
+    business, or unknown.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self.added: list[Path] = []  # folders that the script puts on sys.path itself
         self._found: dict[tuple[Path, str], Path | None] = {}
 
     def find(self, folder: Path, module: str, level: int) -> Path | None:
@@ -29,11 +31,16 @@ class ModuleFinder:
         return None
 
     def _bases(self, folder: Path) -> list[Path]:
-        """The script's own folder (Python puts it on sys.path), the folder above its package, source roots."""
+        """The script's own folder (Python puts it on sys.path), the folder above its package, source roots.
+
+        Last the folders between it and the root: a script in `net/tools/` is often run from `net/`.
+        """
         top = folder
         while (top / "__init__.py").is_file() and top.parent != top:
             top = top.parent
-        return list(dict.fromkeys((folder, top, self._root / "src", self._root)))
+        between = [one for one in folder.parents if one.is_relative_to(self._root)]
+        bases = (folder, *self.added, top, self._root / "src", self._root, *between)
+        return list(dict.fromkeys(bases))
 
     def _look(self, base: Path, module: str) -> Path | None:
         key = (base, module)
@@ -50,6 +57,9 @@ class ModuleFinder:
         if parts:
             candidates.append(target.with_name(target.name + ".py"))
         for path in candidates:
-            if path.is_file() and path.resolve().is_relative_to(self._root.resolve()):
+            if path.is_file() and self._is_of_project(path.resolve()):
                 return path
         return None
+
+    def _is_of_project(self, path: Path) -> bool:
+        return any(path.is_relative_to(folder.resolve()) for folder in (self._root, *self.added))

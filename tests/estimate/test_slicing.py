@@ -288,3 +288,71 @@ def test_a_script_that_trains_nothing_is_told_so(tmp_path: Path):
         sliced(tmp_path, "import numpy as np\nprint(np.zeros(3))\n")
     with pytest.raises(EstimateError, match="parse"):
         sliced(tmp_path, "def f(:\n")
+
+
+def test_rounds_of_a_loop_that_are_left_early(tmp_path: Path):
+    found = sliced(
+        tmp_path,
+        """
+        from tensorflow import keras
+        inputs = x = keras.Input((32, 32, 3))
+        for block in range(3):
+            x = keras.layers.Conv2D(8, 3, padding="same")(x)
+            if block == 2:
+                print("last")
+                continue
+            x = keras.layers.AveragePooling2D()(x)
+        model = keras.Model(inputs, keras.layers.Flatten()(x))
+        model.compile("adam", "mse")
+        for epoch in range(10):
+            if epoch == 5:
+                break
+            model.fit(images, labels, batch_size=4)
+        """,
+    )
+    text = lines(found)
+    assert text[text.index("if block == 2:") + 1] == "continue"
+    assert "break" not in text
+    assert "print" not in found.text
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'sys.path.append("..")',
+        "sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))",
+        "sys.path.append(str(Path(__file__).resolve().parent.parent))",
+        "TOP = os.path.join(os.path.dirname(__file__), os.pardir)\nsys.path += [TOP]",
+    ],
+)
+def test_a_helper_in_a_folder_that_the_script_puts_on_the_search_path(tmp_path: Path, statement: str):
+    folder = tmp_path / "chapters" / "one"
+    folder.mkdir(parents=True)
+    (folder / "pyproject.toml").write_text("")  # the project ends here
+    (tmp_path / "chapters" / "parts.py").write_text(
+        "from tensorflow import keras\ndef head(width):\n    return keras.layers.Dense(width)\n"
+    )
+    path = folder / "train.py"
+    path.write_text(
+        "import os, sys\nfrom pathlib import Path\nfrom tensorflow import keras\n"
+        f"{statement}\nfrom parts import head\n"
+        "model = keras.Sequential([keras.Input((4,)), head(7)])\nmodel.compile('sgd', 'mse')\n"
+        "model.fit(x, y, batch_size=2)\n"
+    )
+    found = slice_script(path)
+    assert "return keras.layers.Dense(width)" in found.names["module:parts"]
+
+
+def test_a_module_beside_the_folder_of_the_script_is_found(tmp_path: Path):
+    folder = tmp_path / "net" / "tools"
+    folder.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "net" / "parts.py").write_text(
+        "from tensorflow import keras\ndef head():\n    return keras.layers.Dense(3)\n"
+    )
+    path = folder / "train.py"
+    path.write_text(
+        "from tensorflow import keras\nfrom parts import head\n"
+        "model = keras.Sequential([keras.Input((4,)), head()])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n"
+    )
+    assert "Dense(3)" in slice_script(path).names["module:parts"]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from oomlint.estimate.slicing.functions import Functions
-from oomlint.estimate.slicing.order import Order
+from oomlint.estimate.slicing.functions import FunctionNode, Functions
+from oomlint.estimate.slicing.order import Order, escapes
 from oomlint.estimate.slicing.program import (
     COMPOUND,
     Program,
@@ -287,6 +287,11 @@ class Needs:
 
     def wants(self, statement: ast.stmt, scope: Scope) -> bool:
         """Whether a simple statement is needed."""
+            for one in escapes(statement):
+                self._mark(one)
+                if id(one) not in self.seen:
+                    self.seen.add(id(one))
+                    self._use_own(one, scope)
         match statement:
             case ast.Return() | ast.Global() | ast.Nonlocal():
                 return id(scope) not in self.on_path or not isinstance(statement, ast.Return)

@@ -70,6 +70,22 @@ class Order:
         return any(here < use <= later for use in self.uses.get(name, ()))
 
 
+def escapes(loop: ast.stmt) -> list[ast.stmt]:
+    """What leaves a round of a loop early, and the conditions that it stands under: which rounds make the model."""
+    return _escapes(loop.body) if isinstance(loop, ast.For | ast.While) else []
+
+
+def _escapes(body: Iterable[ast.stmt]) -> list[ast.stmt]:
+    found: list[ast.stmt] = []
+    for statement in body:
+        if isinstance(statement, ast.Break | ast.Continue):
+            found.append(statement)
+        elif isinstance(statement, ast.If | ast.With | ast.Try):
+            inside = [one for block in blocks(statement) for one in _escapes(block)]
+            found += [statement, *inside] if inside else []
+    return found
+
+
 def _bound_for_good(statement: ast.stmt) -> list[str]:
     match statement:
         case ast.Assign(targets=targets):

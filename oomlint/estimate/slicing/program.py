@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oomlint.documents.python_file import DocumentError, read_document
+from oomlint.documents.python_file import Document, DocumentError, read_document
+from oomlint.estimate.slicing.search_path import added_folders
 from oomlint.project.modules import ModuleFinder
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -133,6 +134,7 @@ class Program:
         self._units: dict[Path, Unit | None] = {}
         self.main = self._read(path, "")
 
+        self.finder.added = added_folders(self.main.tree, path)
     def module(self, importer: Unit, name: str, level: int) -> Unit | None:
         """The project's module that an import names, or None for a library."""
         path = self.finder.find(importer.path.parent, name, level)
