@@ -192,5 +192,7 @@ def _resident(pid: int) -> int:
 def backend_environment(request: Request) -> dict[str, str]:
     """What chooses Keras' generation and backend in the child."""
     names = request.names
+    if names.get("legacy"):
+        return {"KERAS_BACKEND": "tensorflow", "TF_USE_LEGACY_KERAS": "1"}
     backend = names.get("backend", "tensorflow") if request.backend == "auto" else request.backend
     return {"KERAS_BACKEND": "jax" if backend == "jax" else "tensorflow"}

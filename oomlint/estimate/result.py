@@ -10,6 +10,10 @@ from typing import Any, Literal
 # In the order in which reports show them.
 PARTS = ("weights", "optimizer_state", "gradients", "activations", "temporaries", "input")
 
+# How assumptions begin that stand in for what the script would have said.
+ASSUMED_BATCH = "batch size "
+ASSUMED_OPTIMIZER = "optimizer "
+
 Verdict = Literal["fits", "tight", "does-not-fit"]
 Certainty = Literal["exact", "estimated", "assumed"]
 

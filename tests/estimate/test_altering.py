@@ -28,7 +28,7 @@ def network(optimizer="adam"):
 
 def altered(model, **changes):
     made = Made(model)
-    altering.alter(made, Request("x", **changes), keras)
+    altering.alter(made, Request("x", **changes))
     return made.model
 
 

@@ -50,19 +50,25 @@ _ONLY_IN_TENSORFLOW = (
 
 
 @once_per_trace
+def asks_for_tf_keras(trace: Trace) -> bool:
+    """Whether the script imports `tf_keras`, or has `tf.keras` be it (`TF_USE_LEGACY_KERAS`)."""
+    imported = trace.libraries.get("keras", "")
+    if imported.startswith("tf_keras"):
+        return True
+    return not imported.startswith("keras") and any(
+        isinstance(value, Const) and str(value.value).lower() in ("1", "true")
+        for _, value in environment(trace, "TF_USE_LEGACY_KERAS")
+    )
+
+
+@once_per_trace
 def for_keras_2(trace: Trace) -> bool:
     """Whether the script can only be meant for Keras 2.
 
     By importing `tf_keras` or asking for it (`TF_USE_LEGACY_KERAS`), by calls that Keras 3 does not have
     (`fit_generator`, an optimizer's `lr=` and `decay=`), by modules that it has no more, or by being for TensorFlow 1.
     """
-    imported = trace.libraries.get("keras", "")
-    if imported.startswith("tf_keras") or trace.calls(*(f"keras.Model.{name}" for name in _METHODS)):
-        return True
-    if not imported.startswith("keras") and any(
-        isinstance(value, Const) and str(value.value).lower() in ("1", "true")
-        for _, value in environment(trace, "TF_USE_LEGACY_KERAS")
-    ):
+    if asks_for_tf_keras(trace) or trace.calls(*(f"keras.Model.{name}" for name in _METHODS)):
         return True
     if any(
         call.spelled == f"tensorflow.{name}" for name in _TENSORFLOW_1 for call in trace.calls(f"tf.{name}")

@@ -194,10 +194,12 @@ def _holds(block: list[ast.stmt], stop: ast.stmt) -> bool:
 def _facts(trace: Trace) -> dict[str, str]:
     """Keras' generation and backend, as the script chooses them."""
     from oomlint.dryrun.queries.backend import keras_backend
-    from oomlint.dryrun.queries.keras_version import for_keras_2
+    from oomlint.dryrun.queries.keras_version import asks_for_tf_keras, for_keras_2
     from oomlint.project.settings import Settings
 
     names = {"backend": keras_backend(trace, Settings()) or "tensorflow"}
     if for_keras_2(trace):
         names["keras"] = "2"
+    if asks_for_tf_keras(trace):
+        names["legacy"] = "1"
     return names

@@ -8,6 +8,7 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker.changes import scaled
+from oomlint.estimate.worker.generation import is_legacy, keras_of, tree
 from oomlint.estimate.worker.layers import leaves
 from oomlint.estimate.worker.making import Made
 
@@ -23,8 +24,11 @@ def rematerialized(request: Request, keras: Any) -> AbstractContextManager[Any]:
     return made
 
 
-def alter(made: Made, request: Request, keras: Any) -> None:
+def alter(made: Made, request: Request) -> None:
     """Change the model before it is compiled and built."""
+    keras = keras_of(made.model)
+    if request.remat and is_legacy(made.model):
+        raise EstimateError("Keras 2 has no RematScope")
     if request.input_scale != 1:
         made.model = _smaller(made, request.input_scale, keras)
     if request.frozen:
@@ -61,7 +65,7 @@ def _smaller(made: Made, scale: float, keras: Any) -> Any:
     """The model again on smaller inputs. Only a model whose layers are known as a graph can be made again."""
     model = made.model
     inputs = getattr(model, "inputs", None)
-    if not inputs or type(model).__module__.partition(".")[0] != "keras":
+    if not inputs or type(model).__module__.partition(".")[0] not in ("keras", "tf_keras"):
         raise EstimateError("only a functional or sequential model can be made again on a smaller input")
     smaller = [
         keras.Input(_sample(tuple(one.shape)[1:], str(one.dtype), scale), dtype=one.dtype, name=one.name)
@@ -70,7 +74,7 @@ def _smaller(made: Made, scale: float, keras: Any) -> Any:
     struct = getattr(model, "_inputs_struct", None)
     tensors = smaller[0] if len(smaller) == 1 else smaller
     if isinstance(struct, dict):
-        tensors = keras.tree.pack_sequence_as(struct, smaller)
+        tensors = tree().pack_sequence_as(struct, smaller)
     again = keras.models.clone_model(model, input_tensors=tensors)
     if getattr(model, "optimizer", None) is not None and getattr(again, "optimizer", None) is None:
         again.compile_from_config(model.get_compile_config())

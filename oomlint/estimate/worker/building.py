@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
+from oomlint.estimate.result import ASSUMED_BATCH
+from oomlint.estimate.worker import generation
 from oomlint.estimate.worker.subject import Subject
 from oomlint.estimate.worker.weightless import without_memory
 
@@ -18,22 +19,22 @@ DEFAULT_BATCH = 32  # Keras' own: keras/src/trainers/data_adapters/array_data_ad
 
 def build(request: Request) -> Subject:
     """The subject of an estimate. Raises EstimateError (kind build, extra or target)."""
-    keras = _keras()
+    keras = generation.chosen()
     assumptions: list[str] = []
     from oomlint.estimate.worker import altering, compiling, data_specs, making
 
     with (
         without_memory(),
         _asked_jit_kept(keras),
-        _under_policy(keras, request.policy),
+        _under_policies(request.policy),
         altering.rematerialized(request, keras),
     ):
         made = making.make(request, assumptions)
-        altering.alter(made, request, keras)
+        altering.alter(made, request)
         batch = request.batch_size or made.batch
         if batch is None:
             batch = DEFAULT_BATCH
-            assumptions.append(f"batch size {batch}, Keras' default: give another with --batch-size")
+            assumptions.append(f"{ASSUMED_BATCH}{batch}, Keras' default: give another with --batch-size")
         x = data_specs.inputs(made, request, batch)
         outputs = compiling.built_outputs(made.model, x)
         if request.mode == "predict":
@@ -44,6 +45,14 @@ def build(request: Request) -> Subject:
         compiling.build_slots(made.model, x, y)
     data = (x,) if y is None else (x, y)
     return Subject(made.model, data, "train", assumptions)
+
+
+@contextmanager
+def _under_policies(policy: str | None) -> Iterator[None]:
+    with ExitStack() as stack:
+        for keras in generation.present():
+            stack.enter_context(_under_policy(keras, policy))
+        yield
 
 
 @contextmanager
@@ -79,22 +88,9 @@ def _asked_jit_kept(keras: Any) -> Iterator[None]:
     def compile(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(self, *args, **kwargs)
         config = getattr(getattr(self, "_compile_config", None), "config", None)
-        if isinstance(config, dict):
+        if isinstance(config, dict) and not generation.is_legacy(self):
             config["jit_compile"] = kwargs.get("jit_compile", "auto")
         return result
 
     with patch.object(owner, "compile", compile):
         yield
-
-
-def _keras() -> Any:
-    try:
-        import keras
-    except ImportError as error:
-        name = getattr(error, "name", None) or "keras"
-        raise EstimateError(
-            f"estimating needs TensorFlow and Keras, and {name} is not installed",
-            "extra",
-            hint='Install them: pip install "oomlint[estimate]"',
-        ) from None
-    return keras

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from oomlint.estimate.request import Request
+from oomlint.estimate.worker.generation import is_legacy
 from oomlint.estimate.worker.subject import Subject
 from oomlint.estimate.worker.weightless import backend_name
 
@@ -49,11 +50,6 @@ def asked_jit(model: Any) -> Any:
     if config is not None:
         return getattr(config, "config", {}).get("jit_compile", "auto")
     return getattr(model, "_jit_compile", None)
-
-
-def is_legacy(model: Any) -> bool:
-    """Whether it is a model of Keras 2 (`tf_keras`, or `tf.keras` before 2.16)."""
-    return any(base.__module__.startswith(("tf_keras", "keras.engine")) for base in type(model).__mro__)
 
 
 def _refusing(model: Any) -> str:

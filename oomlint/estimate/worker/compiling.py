@@ -7,14 +7,16 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker.making import Made, _failed, near
+from oomlint.estimate.result import ASSUMED_OPTIMIZER
 from oomlint.estimate.worker.compilation import asked_jit
+from oomlint.estimate.worker.generation import chosen, is_legacy, keras_of, tree
+from oomlint.estimate.worker.making import Made, _failed, near
 from oomlint.estimate.worker.subject import Spec
 
 
 def built_outputs(model: Any, x: Any) -> Any:
     """The outputs for a batch, as symbolic tensors; a model without input layers is built by this."""
-    import keras
+    keras = keras_of(model)
 
     def symbolic(spec: Spec) -> Any:
         if hasattr(keras, "KerasTensor") and hasattr(keras, "config"):
@@ -22,15 +24,13 @@ def built_outputs(model: Any, x: Any) -> Any:
         return keras.Input(batch_size=spec.shape[0], shape=spec.shape[1:], dtype=spec.dtype)
 
     try:
-        return model(keras.tree.map_structure(symbolic, x))
+        return model(tree().map_structure(symbolic, x))
     except Exception as error:
         raise _failed(error, f"calling the model on {_words(x)}") from error
 
 
 def _words(x: Any) -> str:
-    import keras
-
-    return ", ".join(f"{spec.dtype}{list(spec.shape)}" for spec in keras.tree.flatten(x))
+    return ", ".join(f"{spec.dtype}{list(spec.shape)}" for spec in tree().flatten(x))
 
 
 def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[str]) -> None:
@@ -48,7 +48,7 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
         assumptions.append(f"loss {_loss_words(made.loss)}, chosen by the output: give another with --loss")
     if request.jit != "auto":
         changes["jit_compile"] = request.jit == "on"
-    elif request.names.get("keras") == "2" and asked_jit(model) is not True:
+    elif request.names.get("keras") == "2" and asked_jit(model) is not True and not is_legacy(model):
         changes["jit_compile"] = False
         assumptions.append(
             "the script is for Keras 2, which does not use XLA: built with Keras 3, step without XLA"
@@ -77,9 +77,7 @@ def _compiled_loss(model: Any) -> Any:
 
 def _own_losses(model: Any) -> bool:
     """Whether it computes its loss itself: `add_loss`, or a `train_step` or `compute_loss` of its own."""
-    import keras
-
-    cls = type(model)
+    keras, cls = keras_of(model), type(model)
     own = any(
         getattr(cls, name, None) is not getattr(keras.Model, name, None)
         for name in ("train_step", "compute_loss")
@@ -89,22 +87,22 @@ def _own_losses(model: Any) -> bool:
 
 
 def _optimizer(made: Made, request: Request, assumptions: list[str]) -> Any:
-    import keras
-
+    keras = keras_of(made.model)
     if request.optimizer:
-        return optimizer_named(request.optimizer)
+        return optimizer_named(request.optimizer, keras)
     if made.optimizer is not None:
         return made.optimizer
-    assumptions.append("optimizer Adam, as nothing compiles the model: give another with --optimizer")
+    assumptions.append(
+        f"{ASSUMED_OPTIMIZER}Adam, as nothing compiles the model: give another with --optimizer"
+    )
     return keras.optimizers.Adam()
 
 
-def optimizer_named(text: str) -> Any:
+def optimizer_named(text: str, keras: Any = None) -> Any:
     """An optimizer by name, with arguments if any: `adam`, `momentum`, `SGD(momentum=0.9)`, `sgd:nesterov=True`."""
     import ast
 
-    import keras
-
+    keras = chosen() if keras is None else keras
     found = re.fullmatch(r"\s*([A-Za-z]\w*)\s*(?:\((.*)\)|:(.*))?\s*", text)
     if found is None:
         raise EstimateError(f"--optimizer {text!r} is no optimizer's name", "target")
@@ -133,15 +131,14 @@ def optimizer_named(text: str) -> Any:
 
 def default_loss(model: Any, outputs: Any) -> Any:
     """The usual loss for an output, by its last activation and width; one for all outputs."""
-    import keras
-
-    leaves = keras.tree.flatten(outputs)
+    leaves = tree().flatten(outputs)
     losses = [_loss_of(leaf, model) for leaf in leaves]
     return losses[0] if len(set(losses)) == 1 else losses
 
 
 def _loss_of(leaf: Any, model: Any) -> str:
-    layer = getattr(getattr(leaf, "_keras_history", None), "operation", None)
+    history = getattr(leaf, "_keras_history", None)
+    layer = getattr(history, "operation", None) or getattr(history, "layer", None)
     layer = layer or next(iter(reversed(getattr(model, "layers", []) or [])), None)
     while inner := getattr(layer, "layers", None):  # the last layer of the last model
         layer = inner[-1]
@@ -160,6 +157,10 @@ def _loss_words(loss: Any) -> str:
 def build_slots(model: Any, x: Any, y: Any) -> None:
     """Build the optimizer's slots, and the loss and metrics where Keras builds them apart from a step."""
     optimizer = model.optimizer
-    if optimizer is not None and not getattr(optimizer, "built", False):
+    if optimizer is None or getattr(optimizer, "built", False):
+        return
+    if hasattr(optimizer, "build"):
         optimizer.build(model.trainable_variables)
+    elif hasattr(optimizer, "_create_all_weights"):  # tf_keras.optimizers.legacy
+        optimizer._create_all_weights(model.trainable_variables)
     del x, y

@@ -6,6 +6,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
+from oomlint.estimate.worker.generation import is_legacy, tree
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec
 
@@ -19,28 +20,26 @@ def _flat(name: object) -> str:
 
 def inputs(made: Made, request: Request, batch: int) -> Any:
     """What the model is called on: as its input layers say, else as the script's data or `--input-shape` say."""
-    import keras
-
     model = made.model
     struct = getattr(model, "_inputs_struct", None)
+    if struct is None and is_legacy(model):
+        struct = getattr(model, "_nested_inputs", None)
     if struct is None and getattr(model, "inputs", None):
         struct = model.inputs if len(model.inputs) > 1 else model.inputs[0]
     if struct is not None:
-        leaves = keras.tree.flatten(struct)
+        leaves = tree().flatten(struct)
         known = _element_leaves(made, len(leaves))
         shapes = [
             _complete(tuple(leaf.shape), known[position], request, batch, _name(leaf), len(leaves) == 1)
             for position, leaf in enumerate(leaves)
         ]
         specs = [Spec(shape, _dtype(leaf)) for shape, leaf in zip(shapes, leaves, strict=True)]
-        return keras.tree.pack_sequence_as(struct, specs)
+        return tree().pack_sequence_as(struct, specs)
     return _of_data(made, request, batch)
 
 
 def _of_data(made: Made, request: Request, batch: int) -> Any:
     """For a model without input layers: what the data set hands over, or the shape that the user gives."""
-    import keras
-
     if request.input_shape is not None:
         sample = tuple(_given(size, request) for size in request.input_shape)
         dtype = "float32"
@@ -57,7 +56,6 @@ def _of_data(made: Made, request: Request, batch: int) -> Any:
             return Spec((batch, *shape[1:]), dtype)
 
         return _map(spec, made.element)
-    del keras
     built = getattr(made.model, "_build_shapes_dict", None) or {}
     shape = built.get("input_shape") or getattr(made.model, "_build_input_shape", None)
     if shape is not None and all(isinstance(size, int) for size in tuple(shape)[1:]):
@@ -133,16 +131,14 @@ def _dtype(leaf: Any) -> str:
 
 def targets(made: Made, outputs: Any, batch: int, assumptions: list[str]) -> Any:
     """What the losses compare the outputs with; None for a model that adds its losses itself."""
-    import keras
-
     loss = made.loss
     if loss is None:
         return None
-    leaves = keras.tree.flatten(outputs)
+    leaves = tree().flatten(outputs)
     losses = _losses(loss, outputs, len(leaves))
     specs = [_target(one, leaf, batch) for one, leaf in zip(losses, leaves, strict=True)]
     if isinstance(outputs, dict):
-        return keras.tree.pack_sequence_as(outputs, specs)
+        return tree().pack_sequence_as(outputs, specs)
     if len(specs) == 1:
         return specs[0]
     return specs

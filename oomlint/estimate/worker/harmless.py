@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from oomlint.estimate.worker.legacy import legacy_keras
+from oomlint.estimate.worker import generation
+from oomlint.estimate.worker.legacy import legacy_keras, renamed_optimizer_arguments
 from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.trackers import wandb
 
@@ -20,21 +21,26 @@ from oomlint.estimate.worker.trackers import wandb
 @contextmanager
 def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
     """Inside, command lines give their defaults, weights are not read, and old names of Keras are found."""
-    import keras
-
     with ExitStack() as stack:
-        stack.enter_context(legacy_keras(assumptions))
+        if generation.legacy_asked():
+            stack.enter_context(renamed_optimizer_arguments(generation.chosen()))
+        else:
+            stack.enter_context(legacy_keras(assumptions))
         stack.enter_context(wandb())
         stack.enter_context(patch.object(builtins, "open", _beside_the_script(builtins.open)))
         _flags_have_their_defaults()
         parse = _Defaults(given)
         stack.enter_context(patch.object(argparse.ArgumentParser, "parse_args", parse.parse_args))
         stack.enter_context(patch.object(argparse.ArgumentParser, "parse_known_args", parse.parse_known_args))
-        for module in {keras, sys.modules.get("tf_keras", keras)}:
+        for module in generation.present():
             stack.enter_context(patch.object(module.Model, "load_weights", _nothing))
             stack.enter_context(patch.object(module.Model, "save_weights", _nothing))
             stack.enter_context(patch.object(module.Model, "save", _nothing))
-        for name in ("keras.src.utils.file_utils", "keras.src.applications.imagenet_utils"):
+        for name in (
+            "keras.src.utils.file_utils",
+            "keras.src.applications.imagenet_utils",
+            "tf_keras.src.utils.data_utils",
+        ):
             if name in sys.modules and hasattr(sys.modules[name], "get_file"):
                 stack.enter_context(patch.object(sys.modules[name], "get_file", _no_file))
         yield

@@ -17,6 +17,8 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
+from oomlint.estimate.worker.old_operations import old_operations
+
 # Module of old -> modules of today in which its names are looked for, after the roots are removed.
 _MOVED = {
     "layers.core": "layers", "layers.convolutional": "layers", "layers.pooling": "layers",
@@ -146,6 +148,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         _old_models(keras, stack, used)
         _old_names(keras, stack)
         _old_functions(keras, stack, used)
+        stack.enter_context(old_operations(keras, used))
         if not hasattr(keras, "engine"):
             stack.enter_context(patch.object(keras, "engine", import_module("keras.engine"), create=True))
             used.discard("keras.engine")  # that was no wish of the script's
@@ -157,6 +160,14 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
             if used:
                 words = ", ".join(sorted(used)[:4])
                 assumptions.append(f"names of an older Keras were translated ({words})")
+
+
+@contextmanager
+def renamed_optimizer_arguments(keras: Any) -> Iterator[None]:
+    """Inside, optimizers of Keras 2 take what they took before it was 2.11, and rates that are not known."""
+    with ExitStack() as stack:
+        _old_optimizers(keras, stack, set())
+        yield
 
 
 def _old_optimizers(keras: Any, stack: ExitStack, used: set[str]) -> None:

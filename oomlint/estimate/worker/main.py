@@ -108,15 +108,18 @@ def _footprint(subject: Subject, request: Request, program: str) -> tuple[str, F
 
 
 def _batch_of(subject: Subject) -> int:
-    import keras
+    from oomlint.estimate.worker.generation import tree
 
-    specs = keras.tree.flatten(subject.data[0])
+    specs = tree().flatten(subject.data[0])
     return int(specs[0].shape[0]) if specs and specs[0].shape else 0
 
 
 def _optimizer_of(subject: Subject) -> str | None:
     optimizer = getattr(subject.model, "optimizer", None)
-    return None if optimizer is None or subject.mode == "predict" else type(optimizer).__name__
+    if optimizer is None or subject.mode == "predict":
+        return None
+    scaled = getattr(optimizer, "inner_optimizer", None)  # mixed_float16 puts a LossScaleOptimizer around it
+    return type(optimizer if scaled is None else scaled).__name__
 
 
 def _policy_of(model: Any) -> str:

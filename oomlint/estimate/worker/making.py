@@ -11,6 +11,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
+from oomlint.estimate.worker import generation
 from oomlint.estimate.worker.confinement import confined
 
 
@@ -49,11 +50,7 @@ def make(request: Request, assumptions: list[str]) -> Made:
 
 def model_in(value: Any, where: str) -> Any:
     """The model that a function gave back, alone or as the first of several values."""
-    import keras
-
-    kinds: tuple[type, ...] = (keras.Model,)
-    if "tf_keras" in sys.modules:
-        kinds = (*kinds, sys.modules["tf_keras"].Model)
+    kinds = tuple(keras.Model for keras in generation.present())
     if isinstance(value, kinds):
         return value
     if isinstance(value, tuple | list):
@@ -78,8 +75,7 @@ def _parameters(model: Any) -> int:
 
 
 def _application(request: Request, assumptions: list[str]) -> Any:
-    import keras
-
+    keras = generation.chosen()
     name = request.target.partition(":")[2]
     function = getattr(keras.applications, name, None)
     if function is None:
@@ -109,9 +105,7 @@ def _of_function(request: Request, assumptions: list[str]) -> Made:
 
 def model_of(value: Any, request: Request, where: str) -> Any:
     """The model that a function, class or object of the user's stands for."""
-    import keras
-
-    if isinstance(value, keras.Model):
+    if isinstance(value, tuple(keras.Model for keras in generation.present())):
         return value
     if callable(value):
         arguments = _with_shape(value, request)
