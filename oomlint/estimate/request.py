@@ -20,7 +20,7 @@ class Request:
     `target` is as the user wrote it (see `targets.py`). `source` is the program that builds the model, where the
     target is a script: its slice, which binds the names that `names` lists. `arguments` are those of a
     function target. `input_shape` is one sample's, without the batch. `usable_bytes` is what TensorFlow can use on
-    the GPU.
+    the GPU. `max_batch_if_over` asks for the largest batch only where the peak is more than that.
 
     Changes that what-if tries (see `worker/solve.py`); where one cannot be made, building says so with a BuildError:
     `accumulate_steps`: the optimizer gets `gradient_accumulation_steps`, and `batch_size` is a micro-batch.
@@ -47,6 +47,7 @@ class Request:
     engine: Engine = "auto"
     mode: Mode = "train"
     max_batch: bool = False
+    max_batch_if_over: bool = False
     what_if: bool = False
     layers: bool = False
     accumulate_steps: int = 1

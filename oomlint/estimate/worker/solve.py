@@ -20,9 +20,11 @@ def completed(request: Request, answer: Estimate, estimate: Callable[[Request], 
     """The answer with the largest batch and the what-if table, where the request asks for them."""
     usable = int(answer.gpu["usable_bytes"])
     assumptions = list(answer.assumptions)
-    if request.max_batch:
+    over = request.max_batch_if_over and answer.peak_bytes > usable
+    if request.max_batch or over:
         try:
-            batch = max_batch(answer, lambda size: estimate(_at(request, size)), usable)
+            most = 12 if request.max_batch else 5
+            batch = max_batch(answer, lambda size: estimate(_at(request, size)), usable, most)
         except Exception as error:
             assumptions.append(f"largest batch: not found, an estimate on the way failed ({error})")
         else:
@@ -97,7 +99,7 @@ def max_batch(
     fixed = sum(answer.parts.get(part, 0) for part in ("weights", "optimizer_state", "gradients"))
     points = _Points(estimate_at, usable, min(fixed, answer.peak_bytes), {answer.batch_size: answer})
     slow = 0
-    while len(points.known) < most_estimates:
+    while len(points.known) < most_estimates or not points.fitting():
         low, high = points.fitting(), points.failing()
         if high - low <= max(1, low // 128) or low >= MOST_BATCH:
             break
