@@ -13,7 +13,7 @@ Kind = Literal["target", "slice", "build", "engine", "extra", "timeout", "memory
 class EstimateError(Exception):
     """No estimate: what happened, where in the user's file, and what to do about it.
 
-    `output` is the end of what the user's own code printed.
+    `output` is the end of what the user's own code printed. `asked` is the name whose value `--arg` would give.
     """
 
     message: str
@@ -22,6 +22,7 @@ class EstimateError(Exception):
     line: int | None = None
     hint: str = ""
     output: str = ""
+    asked: str = ""
 
     def __str__(self) -> str:
         where = ""

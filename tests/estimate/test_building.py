@@ -6,6 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from oomlint.estimate.errors import EstimateError
@@ -269,3 +270,77 @@ def test_flags_of_absl_have_their_defaults(tmp_path, monkeypatch):
             app.run(main)
         """
     assert build(tmp_path, text, monkeypatch).model.output_shape == (None, 9)
+
+
+CLASSES = """
+    import os
+    import pandas as pd
+    from sklearn.preprocessing import LabelEncoder
+    from tensorflow import keras
+    {made}
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense({count}, activation="softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    model.fit(x, y, batch_size=4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "count", "name"),
+    [
+        ('class_names = sorted(os.listdir("images"))', "len(class_names)", "class_names"),
+        ("encoder = LabelEncoder().fit(pd.read_csv('a.csv').kind)", "len(encoder.classes_)", "classes_"),
+        ("flow = keras.preprocessing.x().flow_from_directory('a')", "flow.num_classes", "num_classes"),
+        ("x, y_train = load_data()", "y_train.shape[1]", "y_train"),
+    ],
+)
+def test_a_number_of_classes_that_only_the_data_tells_is_assumed_and_said(
+    made, count, name, tmp_path, monkeypatch
+):
+    text = CLASSES.format(made=made, count=count)
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.output_shape == (None, 10)
+    assert [one for one in subject.assumptions if "10 classes" in one and name in one]
+    value = (None, 21) if name == "y_train" else 21
+    subject = build(tmp_path, text, monkeypatch, arguments={name: value})
+    assert subject.model.output_shape == (None, 21)
+    assert not [one for one in subject.assumptions if "classes" in one]
+
+
+def test_a_size_that_the_memory_depends_on_is_asked_for(tmp_path, monkeypatch):
+    text = CLASSES.format(made="vocab_size = len(open('words.txt').read())", count="vocab_size")
+    with pytest.raises(EstimateError, match="--arg vocab_size=VALUE"):
+        build(tmp_path, text, monkeypatch)
+    assert build(tmp_path, text, monkeypatch, arguments={"vocab_size": 9}).model.output_shape == (None, 9)
+
+
+def test_operations_as_keras_2_took_them(tmp_path, monkeypatch):
+    text = """
+        import tensorflow as tf
+        from keras import backend as K
+        from keras.layers import BatchNormalization, Dense, Input
+        from keras.models import Model
+
+        class Head(Model):
+            def __init__(self):
+                super().__init__()
+                self.norm = BatchNormalization()
+                self.out = Dense(3)
+            def call(self, x, training=False):
+                return self.out(self.norm(x, training))
+
+        axis = 1 if K.image_dim_ordering() == "th" else -1
+        inputs = Input((8, 4))
+        x = tf.nn.relu(tf.reshape(inputs, (-1, 16, 2)))
+        x = K.concatenate([x, K.sqrt(tf.abs(x))], axis=axis)
+        x = K.sum(x, axis=1)
+        model = Model(inputs, Head()(x))
+        model.compile("sgd", lambda y, p: K.mean(K.square(y - p), axis=-1))
+        model.fit(images, labels, batch_size=4)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.output_shape == (None, 3)
+    assert (
+        subject.model.count_params() == 4 * 4 + 4 * 3 + 3
+    )  # four wide after the sum; gamma, beta, two moments
+    assert any("keras.backend." in one for one in subject.assumptions)
+    assert subject.model.loss(np.ones((2, 3)), np.zeros((2, 3))).numpy().tolist() == [1.0, 1.0]  # traced later

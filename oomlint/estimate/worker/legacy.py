@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from oomlint.estimate.worker.old_operations import old_operations
+from oomlint.estimate.worker.old_operations import understand_old_operations
 
 # Module of old -> modules of today in which its names are looked for, after the roots are removed.
 _MOVED = {
@@ -148,7 +148,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         _old_models(keras, stack, used)
         _old_names(keras, stack)
         _old_functions(keras, stack, used)
-        stack.enter_context(old_operations(keras, used))
+        understand_old_operations(keras, used)
         if not hasattr(keras, "engine"):
             stack.enter_context(patch.object(keras, "engine", import_module("keras.engine"), create=True))
             used.discard("keras.engine")  # that was no wish of the script's

@@ -17,7 +17,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import making, project_modules, stand_ins
+from oomlint.estimate.worker import classes, making, project_modules, stand_ins
 from oomlint.estimate.worker.harmless import harmless
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.stand_ins import Missing, NeededError, TrainedSignal
@@ -26,10 +26,28 @@ FAILED = "oomlint_failed"
 
 
 def run(request: Request, assumptions: list[str]) -> Made:
-    """The model that the slice trains, or that its function makes."""
+    """The model that the slice trains, or that its function makes; a number of classes that is not known is assumed."""
+    assumed: dict[str, Any] = {}
+    notes: list[str] = []
+    while True:
+        said: list[str] = []
+        try:
+            made = _run(request, assumed, said)
+        except EstimateError as error:
+            found = classes.assumption(error.asked)
+            if found is None or found[0] in assumed or found[0] in request.arguments:
+                raise
+            name, assumed[found[0]], option = found
+            notes.append(f"{classes.ASSUMED} classes: {name} comes from data (another number: {option})")
+            continue
+        assumptions += said + notes
+        return made
+
+
+def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> Made:
     path = request.names.get("path", "script.py")
     stand_ins.GIVEN.clear()
-    stand_ins.GIVEN.update(request.arguments)
+    stand_ins.GIVEN.update(assumed | request.arguments)
     stand_ins.INPUT_SHAPE[:] = [request.input_shape] if request.input_shape is not None else []
     failures: list[Missing] = []
     lines = json.loads(request.names.get("lines:__main__", "[]"))
@@ -126,8 +144,9 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         before = cause.value if isinstance(cause, NeededError) else _named_in(cause, failures)
         if before is None and isinstance(cause, FileNotFoundError) and cause.filename:
             message = f"{value.oomlint_name} is read from {cause.filename}, which is not there"
-            hint = f"Run it where the file is, or give the value: --arg {value.oomlint_name}=VALUE"
-            return EstimateError(message, "build", path, value.oomlint_line or None, hint)
+            plain = _plain(value.oomlint_name)
+            hint = f"Run it where the file is, or give the value: --arg {plain}=VALUE"
+            return EstimateError(message, "build", path, value.oomlint_line or None, hint, asked=plain)
         if before is None:
             return _broken(cause, path, failures, value.oomlint_line or None)
         if not before.oomlint_line:
@@ -135,16 +154,22 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         value = before
     line = value.oomlint_line or None
     name = value.oomlint_name
-    parts = re.findall(r"\w+", name.partition("[")[0].partition("(")[0]) or [name]
-    plain = parts[-1] if len(parts) > 1 and parts[-1] not in ("shape", "pop", "get") else parts[0]
-    if ".shape" in name and stand_ins.of_targets(parts[0]):
-        hint = f"Give its shape, with what is not known as None: --arg '{parts[0]}=(None, 10)'"
-        return EstimateError(f"{name} comes from data, and the model needs it", "build", path, line, hint)
+    plain = _plain(name)
+    if ".shape" in name and stand_ins.of_targets(plain):
+        hint = f"Give its shape, with what is not known as None: --arg '{plain}=(None, 10)'"
+        message = f"{name} comes from data, and the model needs it"
+        return EstimateError(message, "build", path, line, hint, asked=f"{plain}.shape")
     if ".shape" in name:
         hint = "Give one sample's shape, for example --input-shape 224,224,3"
         return EstimateError(f"{name} comes from data, and the model needs it", "build", path, line, hint)
     message = f"{name} comes from data or from outside, and the model needs it"
-    return EstimateError(message, "build", path, line, f"Give it: --arg {plain}=VALUE")
+    return EstimateError(message, "build", path, line, f"Give it: --arg {plain}=VALUE", asked=plain)
+
+
+def _plain(name: str) -> str:
+    """The name that `--arg` takes for a value: `classes` of `data.classes`, `y` of `y.shape[1]`."""
+    parts: list[str] = re.findall(r"\w+", name.partition("[")[0].partition("(")[0]) or [name]
+    return parts[-1] if len(parts) > 1 and parts[-1] not in ("shape", "pop", "get") else parts[0]
 
 
 def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:

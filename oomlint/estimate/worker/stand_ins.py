@@ -7,13 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from oomlint.estimate.worker.classes import given
+
 
 class NeededError(Exception):
     """A value that is not known is needed to make the model."""
 
-    def __init__(self, value: Missing) -> None:
-        super().__init__(f"{value.oomlint_name} is needed to make the model and not known")
-        self.value = value
+    def __init__(self, value: Missing | str) -> None:
+        if isinstance(value, str):  # Keras makes an exception anew, of its class and a longer message
+            super().__init__(value)
+            value = Missing.touched or Missing("a value")
+        else:
+            super().__init__(f"{value.oomlint_name} is needed to make the model and not known")
+        self.value: Missing = value
 
 
 class TrainedSignal(BaseException):
@@ -51,7 +57,7 @@ class Missing:
         ):
             raise AttributeError(name)
         if name in GIVEN:
-            return GIVEN[name]
+            return given(name, GIVEN[name])
         if name == "shape" and INPUT_SHAPE and not of_targets(self.oomlint_name):
             return (Missing("the number of samples"), *INPUT_SHAPE[0])
         return self._derived(f"{self.oomlint_name}.{name}")
@@ -206,7 +212,7 @@ def oomlint_missing(name: str, line: int = 0) -> Any:
     """A value that comes from data."""
     plain = name.rpartition(".")[2]
     if plain in GIVEN:
-        value = GIVEN[plain]
+        value = given(plain, GIVEN[plain])
         return Sizes(value) if isinstance(value, tuple) else value
     return Missing(name, line)
 

@@ -1,0 +1,56 @@
+"""The number of classes, where only the data would tell: it changes the last layer and hardly anything else.
+
+So it is assumed and said, while sizes that the memory depends on (an image's, a vocabulary) are asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+ASSUMED = 10
+
+_NAME = re.compile(
+    r"(n|nb|nr|num|no|number|count|total)?_?(of)?_?(all|unique|distinct|output|target|different)?_?"
+    r"(class|classes|classses|label|labels|category|categories|tags|intents|genres)"
+    r"_?(n|num|number|count|size|name|names|list|indices|to_idx|dim)?_?"
+    r"|n?_?(actions?|action_(size|dim|num|space|count))"
+)
+
+
+class Classes(int):
+    """A count of classes, and the list of them: code takes its length, walks over it or calculates with it."""
+
+    def __len__(self) -> int:
+        return int(self)
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"class {number}" for number in range(int(self)))
+
+    def __getitem__(self, key: Any) -> Any:
+        return list(self)[key]
+
+
+def counts_classes(name: str) -> bool:
+    """Whether a name is what people call the number or the list of classes."""
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return _NAME.fullmatch(snake) is not None
+
+
+def assumption(asked: str) -> tuple[str, Any, str] | None:
+    """For a value that is asked for: its name, what is assumed, and how to give another; None where that may not be.
+
+    `y.shape` asks for the shape of labels, of which the classes are the last size.
+    """
+    name, dot, attribute = asked.partition(".")
+    if dot and attribute == "shape":
+        return name, (None, ASSUMED), f"--arg '{name}=(None, 20)'"
+    return (name, Classes(ASSUMED), f"--arg {name}=20") if counts_classes(name) else None
+
+
+def given(name: str, value: Any) -> Any:
+    """What `--arg` gave for a name: a number also stands for that many classes."""
+    if isinstance(value, int) and not isinstance(value, bool) and counts_classes(name):
+        return Classes(value)
+    return value

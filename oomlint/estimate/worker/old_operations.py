@@ -1,0 +1,153 @@
+"""What Keras 2 did with operations and Keras 3 does not: functions of `keras.backend`, TensorFlow's operations on
+symbolic tensors, and numbers or flags as positional arguments of layers.
+
+The operations are the same ones, so the memory is; the answer says that they were translated.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from oomlint.estimate.worker.stand_ins import Missing
+
+
+def understand_old_operations(keras: Any, used: set[str]) -> None:
+    """They work as they did, from now on: losses and layers call them when the step is traced, long after."""
+    if keras.backend.backend() == "tensorflow":
+        applied = _layer_of_operations(keras)
+        _backend_functions(keras, applied, used)
+        _on_symbolic_tensors(keras, applied)
+    _positional_arguments(keras)
+
+
+def _layer_of_operations(keras: Any) -> Callable[..., Any]:
+    """A function that makes a layer of an operation on symbolic tensors, and calls it."""
+
+    class Applied(keras.layers.Layer):  # type: ignore[misc]
+        def __init__(self, operation: Any, args: Any, kwargs: Any) -> None:
+            super().__init__()
+            self.operation = operation
+            self.given = keras.tree.flatten((args, kwargs))
+            self.structure = (args, kwargs)
+
+        def call(self, tensors: Any) -> Any:
+            left = iter(tensors)
+            whole = [next(left) if isinstance(one, keras.KerasTensor) else one for one in self.given]
+            args, kwargs = keras.tree.pack_sequence_as(self.structure, whole)
+            return self.operation(*args, **kwargs)
+
+    def applied(operation: Any, args: Any, kwargs: Any) -> Any:
+        symbolic = [one for one in keras.tree.flatten((args, kwargs)) if isinstance(one, keras.KerasTensor)]
+        return Applied(operation, args, kwargs)(symbolic) if symbolic else NotImplemented
+
+    return applied
+
+
+def _backend_functions(keras: Any, applied: Callable[..., Any], used: set[str]) -> None:
+    """Keras 3 still has most of them, under `keras._legacy.backend`, and for what is no symbolic tensor."""
+    from keras.src.legacy import backend as legacy
+
+    functions = {
+        name: function
+        for name, function in vars(legacy).items()
+        if inspect.isfunction(function) and function.__module__ == legacy.__name__
+    }
+    for namespace in (keras.backend, sys.modules.get("keras._tf_keras.keras.backend")):
+        for name, function in (functions | _FIXED).items():
+            if namespace is not None and getattr(namespace, name, function) is function:
+                new = _noted(function, f"keras.backend.{name}", used, None if name in _OF_SHAPES else applied)
+                setattr(namespace, name, new)
+
+
+# They ask of a symbolic tensor what it knows.
+_OF_SHAPES = frozenset(
+    "int_shape ndim dtype is_sparse count_params name_scope in_train_phase function".split()
+)
+
+
+def _noted(
+    function: Callable[..., Any], name: str, used: set[str], applied: Callable[..., Any] | None
+) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        used.add(name)
+        found = applied(function, args, kwargs) if applied is not None else NotImplemented
+        return function(*args, **kwargs) if found is NotImplemented else found
+
+    return called
+
+
+def _nothing(*args: Any, **kwargs: Any) -> None:
+    """Settings of a session or an image format that hold anyway."""
+
+
+def _unknown(*args: Any, **kwargs: Any) -> Missing:
+    return Missing("a TensorFlow session")
+
+
+def _in_training(x: Any, alt: Any = None, training: Any = None) -> Any:
+    del alt, training
+    return x() if callable(x) else x
+
+
+_FIXED: dict[str, Callable[..., Any]] = {
+    "image_dim_ordering": lambda: "tf",
+    "set_image_dim_ordering": _nothing,
+    "learning_phase": lambda: True,
+    "set_learning_phase": _nothing,
+    "manual_variable_initialization": _nothing,
+    "get_session": _unknown,
+    "set_session": _nothing,
+    "function": _unknown,
+    "in_train_phase": _in_training,
+    "print_tensor": lambda x, message="", summarize=3: x,
+    "ndim": lambda x: len(x.shape),
+    "int_shape": lambda x: tuple(x.shape),
+}
+
+
+def _positional_arguments(keras: Any) -> None:
+    """`self.bn(x, training)`: Keras 3 takes only tensors by position."""
+    original = keras.Layer.__call__
+    if hasattr(original, "oomlint_positional"):
+        return
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(one, bool | int | float | str) for one in args[1:]):
+            names = list(inspect.signature(self.call).parameters)
+            named = dict(zip(names[1:], args[1:], strict=False))
+            if len(named) == len(args) - 1 and not named.keys() & kwargs.keys():
+                return original(self, args[0], **named, **kwargs)
+        return original(self, *args, **kwargs)
+
+    call.oomlint_positional = True  # type: ignore[attr-defined]
+    keras.Layer.__call__ = call
+
+
+_registered: list[Any] = []
+
+
+def _on_symbolic_tensors(keras: Any, applied: Callable[..., Any]) -> None:
+    """`tf.reshape(x, ...)` of a `keras.Input` became a layer of its own in Keras 2; Keras 3 refuses it.
+
+    TensorFlow offers an operation that fails to its dispatchers.
+    """
+    import tensorflow
+
+    internal = getattr(getattr(tensorflow, "__internal__", None), "dispatch", None)
+    if _registered or internal is None or not hasattr(internal, "GlobalOpDispatcher"):
+        return
+
+    class Dispatcher(internal.GlobalOpDispatcher):  # type: ignore[misc, name-defined]
+        def handle(self, op: Any, args: Any, kwargs: Any) -> Any:
+            found = applied(op, args, kwargs)
+            return self.NOT_SUPPORTED if found is NotImplemented else found
+
+    dispatcher = Dispatcher()
+    dispatcher.register()
+    _registered.append(dispatcher)
