@@ -274,6 +274,7 @@ def test_flags_of_absl_have_their_defaults(tmp_path, monkeypatch):
 
 CLASSES = """
     import os
+    import numpy as np
     import pandas as pd
     from sklearn.preprocessing import LabelEncoder
     from tensorflow import keras
@@ -291,6 +292,7 @@ CLASSES = """
         ("encoder = LabelEncoder().fit(pd.read_csv('a.csv').kind)", "len(encoder.classes_)", "classes_"),
         ("flow = keras.preprocessing.x().flow_from_directory('a')", "flow.num_classes", "num_classes"),
         ("x, y_train = load_data()", "y_train.shape[1]", "y_train"),
+        ("x, labels_of = load_data()", "len(np.unique(np.argmax(labels_of, 1)))", "unique"),
     ],
 )
 def test_a_number_of_classes_that_only_the_data_tells_is_assumed_and_said(
@@ -311,6 +313,40 @@ def test_a_size_that_the_memory_depends_on_is_asked_for(tmp_path, monkeypatch):
     with pytest.raises(EstimateError, match="--arg vocab_size=VALUE"):
         build(tmp_path, text, monkeypatch)
     assert build(tmp_path, text, monkeypatch, arguments={"vocab_size": 9}).model.output_shape == (None, 9)
+
+
+def test_helpers_that_are_gone(tmp_path, monkeypatch):
+    text = """
+        import tensorflow as tf
+        from keras.layers import Dense, Input, Merge, SeparableConv2D, merge
+        from keras.models import Model
+        from keras.utils import multi_gpu_model
+        inputs = Input((8, 8, 3))
+        left = SeparableConv2D(4, 3, kernel_regularizer="l2")(inputs)
+        both = Merge(mode="concat", concat_axis=-1)([left, left])
+        both = merge([both, both], mode="sum")
+        net = multi_gpu_model(Model(inputs, Dense(2)(both)), gpus=2)
+        net.compile(tf.train.MomentumOptimizer(0.1, 0.9), "mse")
+        net.fit(images, labels, batch_size=4)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.output_shape == (None, 6, 6, 2)
+    assert subject.model.count_params() == 27 + 3 * 4 + 4 + 8 * 2 + 2  # eight wide after the concatenation
+    assert subject.model.optimizer.momentum == 0.9
+    assert any("multi_gpu_model" in one and "1/2" in one for one in subject.assumptions)
+
+
+def test_a_model_made_in_the_scope_of_a_strategy_gets_its_slots_there(tmp_path, monkeypatch):
+    text = """
+        import tensorflow as tf
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            model = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,))])
+            model.compile("adam", "mse")
+        model.fit(x, y)
+    """
+    optimizer = build(tmp_path, text, monkeypatch).model.optimizer
+    assert len(optimizer.variables) == 2 + 2 * 2  # iteration and rate; two moments of kernel and bias
 
 
 def test_operations_as_keras_2_took_them(tmp_path, monkeypatch):
@@ -343,4 +379,54 @@ def test_operations_as_keras_2_took_them(tmp_path, monkeypatch):
         subject.model.count_params() == 4 * 4 + 4 * 3 + 3
     )  # four wide after the sum; gamma, beta, two moments
     assert any("keras.backend." in one for one in subject.assumptions)
-    assert subject.model.loss(np.ones((2, 3)), np.zeros((2, 3))).numpy().tolist() == [1.0, 1.0]  # traced later
+    assert subject.model.loss(np.ones((2, 3)), np.zeros((2, 3))).numpy().tolist() == [
+        1.0,
+        1.0,
+    ]  # traced later
+
+
+REGISTRY = """
+    from tensorflow import keras
+    BUILDERS, SIZES = {}, {"small": 3}
+
+    def register(name):
+        def inner(function):
+            BUILDERS[name] = function
+            return function
+        return inner
+
+    class Registry:
+        def __init__(self):
+            self.items = {}
+        def add(self, function):
+            self.items[function.__name__] = function
+            return function
+
+    LOSSES = Registry()
+
+    @LOSSES.add
+    def squared(y, p):
+        return keras.ops.mean((y - p) ** 2)
+
+    @register("big")
+    def large():
+        return keras.Sequential([keras.Input((8,)), keras.layers.Dense(40)])
+"""
+
+
+def test_registries_are_filled_and_functions_import_what_they_use(tmp_path, monkeypatch):
+    (tmp_path / "zoo.py").write_text(textwrap.dedent(REGISTRY))
+    text = """
+        import numpy as np
+
+        def make(name):
+            import zoo
+            model = zoo.BUILDERS[name]()
+            model.compile("sgd", zoo.LOSSES.items["squared"])
+            return model
+
+        make("big").fit(np.zeros((64, 8)), np.zeros((64, 40)), batch_size=16)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 8 * 40 + 40
+    assert subject.data[0].shape == (16, 8)

@@ -6,7 +6,15 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from oomlint.estimate.slicing.program import FunctionNode, Program, Scope, Unit, canonical, dotted, root_name
+from oomlint.estimate.slicing.program import (
+    FunctionNode,
+    Program,
+    Scope,
+    Unit,
+    canonical,
+    dotted,
+    root_name,
+)
 from oomlint.estimate.slicing.vocabulary import BUILDING, DATA_CALLS, MUTATING_METHODS
 
 
@@ -19,6 +27,7 @@ class Effects:
     attributes: set[str] = field(default_factory=set)  # attributes that it writes
     names: set[str] = field(default_factory=set)  # global names that it writes
     mutates: bool = False  # something that it was handed
+    holders: set[tuple[int, str]] = field(default_factory=set)  # (module's scope, name) that it fills
 
 
 class Functions:
@@ -28,6 +37,7 @@ class Functions:
         self.program = program
         self._effects: dict[int, Effects] = {}
         self._methods: dict[str, list[Scope]] = {}
+        self._imports: dict[int, list[ast.stmt]] = {}
         self._counted = 0
 
     def methods(self, name: str) -> list[Scope]:
@@ -134,8 +144,8 @@ class Functions:
         return all(self.is_own(one, found[0].scope, whole) for one in found[1].bases)
 
     def imported(self, unit: Unit, name: str) -> Unit | None:
-        """The project's module that a name stands for."""
-        for one in statements(unit.tree.body):
+        """The project's module that a name stands for; functions import too."""
+        for one in self._imports_of(unit):
             if isinstance(one, ast.Import):
                 for alias in one.names:
                     if (alias.asname or alias.name.partition(".")[0]) == name:
@@ -147,6 +157,15 @@ class Functions:
                         base = f"{one.module}.{alias.name}" if one.module else alias.name
                         return self.program.module(unit, base, one.level)
         return None
+
+    def _imports_of(self, unit: Unit) -> list[ast.stmt]:
+        known = self._imports.get(id(unit))
+        if known is None:
+            own = list(statements(unit.tree.body))
+            inner = (one for scope in unit.scopes.values() for one in statements(scope.node.body))
+            known = [one for one in (*own, *inner) if isinstance(one, ast.Import | ast.ImportFrom)]
+            self._imports[id(unit)] = known
+        return known
 
     def effects(self, scope: Scope) -> Effects:
         """What a function does, with those that it calls."""
@@ -162,8 +181,9 @@ class Functions:
                 case ast.Attribute(ctx=ast.Store(), value=value, attr=attribute):
                     found.attributes.add(attribute)
                     found.mutates |= root_name(value) not in ("self", "cls")
-                case ast.Subscript(ctx=ast.Store()):
+                case ast.Subscript(ctx=ast.Store(), value=value):
                     found.mutates = True
+                    _hold(scope, value, found)
                 case ast.Call():
                     self._of_call(scope, node, found)
         found.names |= declared & {
@@ -171,6 +191,19 @@ class Functions:
             for node in ast.walk(scope.node)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
+        return found
+
+    def registries(self, node: FunctionNode | ast.ClassDef, scope: Scope) -> set[tuple[int, str]]:
+        """What the decorators of a function or class put it into: (scope, name)."""
+        found: set[tuple[int, str]] = set()
+        for decorator in node.decorator_list:
+            call = decorator if isinstance(decorator, ast.Call) else ast.Call(decorator, [], [])
+            for callee in self.callees(scope.unit, scope, call):
+                found |= self.effects(callee).holders
+            root = root_name(call.func)
+            where = scope.of(root) if isinstance(call.func, ast.Attribute) else None
+            if where is not None and root not in where.unit.aliases:  # @registry.register
+                found.add((id(where), root))
         return found
 
     def _of_call(self, scope: Scope, call: ast.Call, found: Effects) -> None:
@@ -182,6 +215,7 @@ class Functions:
         if isinstance(call.func, ast.Attribute):
             if call.func.attr in MUTATING_METHODS:
                 found.mutates = True
+                _hold(scope, call.func.value, found)
                 if isinstance(call.func.value, ast.Attribute):  # self.layers.append(...), self.model.add(...)
                     found.attributes.add(call.func.value.attr)
         for callee in self.callees(scope.unit, scope, call):
@@ -191,6 +225,14 @@ class Functions:
             found.mutates |= other.mutates
             found.attributes |= other.attributes
             found.names |= other.names
+            found.holders |= other.holders
+
+
+def _hold(scope: Scope, value: ast.expr, found: Effects) -> None:
+    name = root_name(value)
+    where = scope.of(name)
+    if where is not None and isinstance(where.node, ast.Module):
+        found.holders.add((id(where), name))
 
 
 def _constructors(unit: Unit, node: ast.ClassDef) -> list[Scope]:

@@ -177,10 +177,9 @@ class Needs:
         if self.taint.replaced(statement, scope) is not None:
             return  # its value is known, or asked for
         self._use_own(statement, scope)
-        if id(scope) in self.order:
-            return
-        for name in bound_names(statement):  # other statements that bind what this one updates in part
-            self.require(name, scope)
+        if id(scope) not in self.order:
+            for name in bound_names(statement):  # other statements that bind what this one updates in part
+                self.require(name, scope)
 
     def _use_own(self, statement: ast.stmt, scope: Scope) -> None:
         """What the expressions of a statement use, at the place where it stands."""
@@ -205,9 +204,7 @@ class Needs:
                 continue
             base = statement.module or ""
             target = self.program.module(scope.unit, base, statement.level)
-            if target is None:
-                continue
-            if alias.name == "*":
+            if target is None or alias.name == "*":
                 continue
             provider = self.functions.starred(target, alias.name)
             if provider is not None and provider is not scope.unit:
@@ -227,7 +224,7 @@ class Needs:
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
         inner = scope.unit.scopes[id(node)]
-        if inner.owner is None and not self.requires(node.name, scope):
+        if inner.owner is None and not self._wanted(node, scope):
             return False
         if id(node) not in self.seen:
             self.seen.add(id(node))
@@ -242,8 +239,14 @@ class Needs:
             self.changed = True
         return True
 
+    def _wanted(self, node: FunctionNode | ast.ClassDef, scope: Scope) -> bool:
+        return self.requires(node.name, scope) or self._filled(self.functions.registries(node, scope))
+
+    def _filled(self, holders: set[tuple[int, str]]) -> bool:
+        return any(name in self.names.get(scope, ()) for scope, name in holders)
+
     def _class(self, node: ast.ClassDef, scope: Scope) -> bool:
-        if not self.requires(node.name, scope):
+        if not self._wanted(node, scope):
             return False
         if id(node) not in self.seen:
             self.seen.add(id(node))
@@ -281,17 +284,15 @@ class Needs:
             for handler in getattr(statement, "handlers", []):
                 if handler.type is not None:
                     self.use(handler.type, scope)
-        return True
-
-    # --- what makes a simple statement needed -----------------------------------------------------------
-
-    def wants(self, statement: ast.stmt, scope: Scope) -> bool:
-        """Whether a simple statement is needed."""
             for one in escapes(statement):
                 self._mark(one)
                 if id(one) not in self.seen:
                     self.seen.add(id(one))
                     self._use_own(one, scope)
+        return True
+
+    def wants(self, statement: ast.stmt, scope: Scope) -> bool:
+        """Whether a simple statement is needed."""
         match statement:
             case ast.Return() | ast.Global() | ast.Nonlocal():
                 return id(scope) not in self.on_path or not isinstance(statement, ast.Return)
@@ -370,11 +371,12 @@ class Needs:
         callees = [callee for callee in callees if id(callee) not in self.on_path]
         for callee in callees:
             effects = self.functions.effects(callee)
+            root = "" if isinstance(function, ast.Name) else root_name(function)
             if effects.attributes & self.attributes and (
-                isinstance(function, ast.Name) or self._holds_or_self(function, scope)
+                root in ("self", "cls", "") or self.requires(root, scope)
             ):
                 return True
-            if effects.names & self.names.get(id(callee.unit.scope), set()):
+            if effects.names & self.names.get(id(callee.unit.scope), set()) or self._filled(effects.holders):
                 return True
             handed = [*call.args, *(one.value for one in call.keywords)]
             if effects.mutates and any(
@@ -395,7 +397,3 @@ class Needs:
                 return False  # what a call gave and nobody holds is of no use later
             return self._holds(function.value, scope, statement)
         return False
-
-    def _holds_or_self(self, function: ast.expr, scope: Scope) -> bool:
-        root = root_name(function)
-        return root in ("self", "cls", "") or self.requires(root, scope)

@@ -21,6 +21,9 @@ _MASK = re.compile(
     r'^(\s*)(%\w+) = stablehlo\.constant dense<"0x([0-9A-Fa-f]+)"> : tensor<([\dx]+)xi1>(.*)$', re.MULTILINE
 )
 
+# Numbers that DLPack knows, by their bytes: it has no name for bfloat16.
+_UNSIGNED = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
+
 
 def exported(subject: Subject) -> Program:
     """The model's own `train_step`, compiled as `keras/src/backend/tensorflow/trainer.py` has it."""
@@ -84,22 +87,26 @@ def _others(captured: Iterable[Any], subject: Subject) -> int:
 def _give_values(variables: Iterable[Any]) -> None:
     """Exporting wants variables that have a value. One stretch of memory that nobody touches is the value of all.
 
-    Pages of zeros that are neither read nor written occupy nothing; TensorFlow takes an array over without a copy
-    where it begins at a multiple of 64 bytes.
+    Pages of zeros that are neither read nor written occupy nothing. DLPack is the way into TensorFlow that does not
+    copy them; it wants a beginning at a multiple of 64 bytes.
     """
     import numpy as np
     import tensorflow as tf
 
     empty = [v for v in variables if not bool(tf.raw_ops.VarIsInitializedOp(resource=v.handle))]
     most = max((math.prod(v.shape) * v.dtype.size for v in empty), default=0)
-    if not most:
-        return
     pages: Any = np.zeros(most + 64, np.uint8)
     start = -pages.ctypes.data % 64
     for variable in empty:
-        size = math.prod(variable.shape) * variable.dtype.size
-        piece = pages[start : start + size].view(variable.dtype.as_numpy_dtype).reshape(variable.shape)
-        tf.raw_ops.AssignVariableOp(resource=variable.handle, value=tf.convert_to_tensor(piece))
+        dtype = variable.dtype.base_dtype
+        whole = _UNSIGNED.get(dtype.size)
+        if whole is None or not dtype.is_floating and not dtype.is_integer:
+            value = tf.zeros(variable.shape, dtype)
+        else:
+            piece = pages[start : start + math.prod(variable.shape) * dtype.size].view(whole)
+            value = tf.experimental.dlpack.from_dlpack(piece.reshape(variable.shape).__dlpack__())
+            value = value if value.dtype == dtype else tf.bitcast(value, dtype)
+        tf.raw_ops.AssignVariableOp(resource=variable.handle, value=value)
 
 
 def readable(text: str) -> str:
