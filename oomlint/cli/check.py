@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from oomlint.cli.settings import add_flags, configurations
 
 if TYPE_CHECKING:
+    from oomlint.engine.estimating import Estimator
     from oomlint.engine.fixing import Fixed
     from oomlint.engine.project import ProjectReport, Run
     from oomlint.findings.model import Safety
@@ -37,6 +38,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("-o", "--output-file", metavar="FILE", type=Path, help="write the report there")
     parser.add_argument("--statistics", action="store_true", help="counts by code in place of the findings")
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
+    parser.add_argument(
+        "--estimate",
+        action="store_true",
+        help="estimate the GPU memory of each script's training step too, in a process of its own (seconds each)",
+    )
     parser.add_argument("--no-cache", action="store_true", help="do not use results of earlier runs")
     parser.add_argument("--stdin-filename", metavar="NAME", help='the name of what comes in by "-"')
     add_flags(parser)
@@ -49,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     found = configurations(arguments)
     problems: list[str] = []
-    work = Run(found)
+    work = Run(found, estimating=_estimator(arguments))
     from_stdin = arguments.paths == ["-"] or (not arguments.paths and arguments.stdin_filename is not None)
     given = b""
     if from_stdin:
@@ -69,6 +75,14 @@ def run(arguments: argparse.Namespace) -> int:
             _give_back(fixed.changed[0][1].raw if fixed.changed else given)
         return _finish(fixed.report, found, arguments, problems, fixed=fixed, aside=from_stdin)
     return _finish(work.check(), found, arguments, problems)
+
+
+def _estimator(arguments: argparse.Namespace) -> type[Estimator] | None:
+    if not arguments.estimate:
+        return None
+    from oomlint.engine.estimating import Estimator
+
+    return Estimator
 
 
 def _take(raw: bytes, filename: str, work: Run) -> None:
@@ -104,7 +118,7 @@ def _diff(work: Run, arguments: argparse.Namespace, problems: list[str]) -> int:
     fixed = fix(work, _allowed(arguments), to_disk=False)
     patch = "".join(unified_diff(before, after, Path.cwd()) for before, after in fixed.changed)
     _write(patch, arguments)
-    _complain((*problems, *fixed.report.problems, *fixed.left_out))
+    _complain((*problems, *fixed.report.problems, *fixed.report.remarks, *fixed.left_out))
     print(f"Would mend {plural(fixed.applied, 'finding')}." if patch else "Nothing to mend.", file=sys.stderr)
     if problems or fixed.report.problems or fixed.report.failed:
         return 2
@@ -123,7 +137,7 @@ def _finish(
     """Print the report and work out the exit status."""
     _write(_render(report, arguments, fixed), arguments, aside=aside)
     troubles = (*problems, *report.problems)
-    _complain(troubles + tuple(fixed.left_out if fixed else ()))
+    _complain((*troubles, *report.remarks, *(fixed.left_out if fixed else ())))
     if troubles or report.failed:
         return 2
     return 1 if _fails(report, found) and not arguments.exit_zero else 0

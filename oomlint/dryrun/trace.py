@@ -298,6 +298,7 @@ class Trace:
         self.guarded_main = False  # has `if __name__ == "__main__":`
         self.exhausted = False  # the dry run stopped at its bound; later calls were not entered
         self.steps = 0  # statements, rounds and calls taken: the run's cost, for tests of its growth
+        self.estimate: Any = None  # `findings.estimates.Estimated`, where the engine was to ask for one
         self._put_off: list[tuple[int, int, int]] = []
         self._by_name: dict[str, list[Call]] | None = None
         self._makers: dict[int, Call] = {}

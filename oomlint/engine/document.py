@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
     from oomlint.dryrun import Trace
     from oomlint.dryrun.modules import ModuleResolver
+    from oomlint.findings.estimates import Estimated
     from oomlint.project.settings import Settings
     from oomlint.syntax.source import Source
+
+    Estimate = Callable[[Trace, Settings], Estimated | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +50,12 @@ def check_document(
     resolver: ModuleResolver | None,
     rules: Sequence[RegisteredRule],
     parse_document: Callable[[Document], Source] = parse,
+    estimate: Estimate | None = None,
 ) -> Report:
     """Check one document by itself: its own unused suppressions are among the findings."""
     if not names_keras(document.raw):
         return Report(document.filename)
-    report = examine(document, settings, resolver, rules, parse_document)
+    report = examine(document, settings, resolver, rules, parse_document, estimate)
     return Report(report.filename, tuple(merged([report])), {}, report.failed)
 
 
@@ -61,8 +65,12 @@ def examine(
     resolver: ModuleResolver | None,
     rules: Sequence[RegisteredRule],
     parse_document: Callable[[Document], Source] = parse,
+    estimate: Estimate | None = None,
 ) -> Report:
-    """What the rules say of a document that passed the first gate; unused suppressions are kept apart."""
+    """What the rules say of a document that passed the first gate; unused suppressions are kept apart.
+
+    `estimate` makes estimates for the rules that have more to say with one. It must not raise.
+    """
     policy = Policy(settings, rules)
     suppressions = Suppressions.of(document)
     if suppressions.skip_file:
@@ -73,7 +81,7 @@ def examine(
     try:
         if is_relevant(document, policy.literals, resolver):
             source = parse_document(document)
-            findings, broken = _run(source, settings, resolver, rules)
+            findings, broken = _run(source, settings, resolver, rules, estimate)
             located, unlocated = locate(findings, sheets, policy)
             broken += unlocated
             diagnostics += located
@@ -91,7 +99,11 @@ def examine(
 
 
 def _run(
-    source: Source, settings: Settings, resolver: ModuleResolver | None, rules: Iterable[RegisteredRule]
+    source: Source,
+    settings: Settings,
+    resolver: ModuleResolver | None,
+    rules: Sequence[RegisteredRule],
+    estimate: Estimate | None,
 ) -> tuple[list[tuple[RegisteredRule, Finding]], list[tuple[str, Exception]]]:
     """One dry run, every rule over its trace. A rule that fails loses its own findings only."""
     from oomlint.dryrun import dry_run
@@ -101,6 +113,8 @@ def _run(
         trace: Trace = with_room(lambda: dry_run(source, resolver))
     except Exception as error:
         return [], [("the dry run", error)]
+    if estimate is not None and any(entry.rule.estimated for entry in rules):
+        trace.estimate = estimate(trace, settings)
     findings: list[tuple[RegisteredRule, Finding]] = []
     broken: list[tuple[str, Exception]] = []
     for entry in rules:

@@ -7,13 +7,13 @@ pool would call, and what a cache would remember.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oomlint.documents.python_file import DocumentError, document_from_bytes
+from oomlint.documents.python_file import DocumentError, document_from_bytes, read_document
 from oomlint.project.configuration import Configuration, Configurations
 from oomlint.project.discovery import discover
 from oomlint.syntax.gates import names_keras
@@ -21,10 +21,13 @@ from oomlint.syntax.gates import names_keras
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
     from oomlint.engine.document import Report
+    from oomlint.engine.estimating import Estimator
     from oomlint.engine.resolver import ProjectModules
     from oomlint.findings.diagnostic import Diagnostic
     from oomlint.findings.registry import RegisteredRule
     from oomlint.syntax.source import Source
+
+    Estimating = Callable[[Callable[[Path], Document]], Estimator]
 
 # Characters of text whose trees are kept for importers to come. A tree takes about thirty times its text
 # (1 KB a line, measured over sixty example scripts), so this is some 300 MB.
@@ -37,10 +40,14 @@ _FEW = 50
 
 @dataclass(frozen=True, slots=True)
 class ProjectReport:
-    """What a run gave. `problems` are files that could not be read; `failed`: a rule broke."""
+    """What a run gave. `problems` are files that could not be read; `failed`: a rule broke.
+
+    `remarks` say which estimates could not be made: no finding is lost by that, and nothing went wrong.
+    """
 
     diagnostics: tuple[Diagnostic, ...] = ()
     problems: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     files: int = 0
     failed: bool = False
 
@@ -51,23 +58,31 @@ def check_paths(
     *,
     rules: Sequence[RegisteredRule] | None = None,
     documents: Iterable[Document] = (),
+    estimating: Estimating | None = None,
 ) -> ProjectReport:
     """Check files and folders, and documents that are on no disk (standard input)."""
     problems: list[str] = []
     found = discover(paths, lambda folder: configurations.for_folder(folder).settings, problems)
-    run = Run(configurations, rules=rules)
+    run = Run(configurations, rules=rules, estimating=estimating)
     run.add_files(found)
     for document in documents:
         run.add(document)
     report = run.check()
-    return ProjectReport(report.diagnostics, (*problems, *report.problems), report.files, report.failed)
+    return replace(report, problems=(*problems, *report.problems))
 
 
 class Run:
-    """The state of one run: its documents, their trees, what each gave."""
+    """The state of one run: its documents, their trees, what each gave.
+
+    `estimating` is :class:`oomlint.engine.estimating.Estimator` where the training steps are to be estimated.
+    """
 
     def __init__(
-        self, configurations: Configurations, *, rules: Sequence[RegisteredRule] | None = None
+        self,
+        configurations: Configurations,
+        *,
+        rules: Sequence[RegisteredRule] | None = None,
+        estimating: Estimating | None = None,
     ) -> None:
         self.documents: dict[str, Document] = {}
         self.problems: list[str] = []
@@ -81,6 +96,7 @@ class Run:
         self._others: dict[Path, bytes] = {}  # read, and naming no Keras
         self._leading: dict[Path, bool] = {}  # whether a module leads to Keras
         self._modules: dict[str, Document | None] = {}  # imported, and not among the documents
+        self._estimator = None if estimating is None else estimating(self._current)
 
     def add_files(self, paths: Iterable[Path]) -> None:
         """Take in what is relevant of some files. The rest costs a read and a byte search."""
@@ -161,11 +177,12 @@ class Run:
     def summed(self, reports: Sequence[Report]) -> ProjectReport:
         """The report of the whole out of those of its documents."""
         if not reports:
-            return ProjectReport((), tuple(self.problems), self.files)
+            return ProjectReport((), tuple(self.problems), files=self.files)
         from oomlint.engine.merging import merged
 
         failed = any(report.failed for report in reports)
-        return ProjectReport(tuple(merged(reports)), tuple(self.problems), self.files, failed)
+        remarks = () if self._estimator is None else tuple(self._estimator.remarks)
+        return ProjectReport(tuple(merged(reports)), tuple(self.problems), remarks, self.files, failed)
 
     def report(self, document: Document) -> Report:
         """What one document gives."""
@@ -174,7 +191,7 @@ class Run:
         configuration = self._configuration(document)
         rules = self._rules_of(configuration)
         resolver = self._resolver(configuration.settings.root)
-        return examine(document, configuration.settings, resolver, rules, self.tree)
+        return examine(document, configuration.settings, resolver, rules, self.tree, self._estimator)
 
     def tree(self, document: Document) -> Source:
         """The parsed document; parsed once in a run, unless very many came in between."""
@@ -225,6 +242,14 @@ class Run:
             except (OSError, DocumentError):
                 self._modules[filename] = None
         return self._modules[filename]
+
+    def _current(self, path: Path) -> Document:
+        """A file as it is in this run, changes included that are not on disk."""
+        for document in self.documents.values():
+            own = document.path or Path(document.filename)
+            if own.name == path.name and own.resolve() == path.resolve():
+                return document
+        return read_document(path)
 
     def _parsed(self, document: Document) -> Source | None:
         from oomlint.syntax.gates import SyntaxFault

@@ -76,7 +76,8 @@ class Rule:
 
     `severity` is the usual one (`Rule.finding` can say otherwise); `fix` is the boldest fix it offers;
     `literals` are identifiers of which the file must call or define one for the rule to have work;
-    `backends` are those of Keras on which its cause exists (None: whatever Keras runs on).
+    `backends` are those of Keras on which its cause exists (None: whatever Keras runs on);
+    `estimated`: it has more to say where the script's training step was estimated (`check --estimate`).
     """
 
     code: str
@@ -86,6 +87,7 @@ class Rule:
     literals: tuple[str, ...]
     preview: bool = False
     backends: frozenset[str] | None = None
+    estimated: bool = False
 
     def finding(
         self,

@@ -18,6 +18,7 @@ from oomlint.syntax.parse import parse
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
     from oomlint.dryrun.modules import ModuleResolver
+    from oomlint.engine.document import Estimate
     from oomlint.findings.diagnostic import Diagnostic
     from oomlint.syntax.source import Source
 
@@ -58,11 +59,15 @@ def run_rules(
     filename: str = "script.py",
     settings: Settings | None = None,
     resolver: ModuleResolver | None = None,
+    estimate: Estimate | None = None,
 ) -> list[Diagnostic]:
-    """What some rules say of a document; an internal error is raised, not reported."""
+    """What some rules say of a document; an internal error is raised, not reported.
+
+    `estimate` is what makes an estimate of the script, as `check --estimate` would.
+    """
     if isinstance(document, str):
         document = document_from_text(document, filename)
-    report = check_document(document, settings or _only(rules), resolver, rules)
+    report = check_document(document, settings or _only(rules), resolver, rules, estimate=estimate)
     if report.failed:
         raise AssertionError("\n".join(d.message for d in report.diagnostics if d.code == "OOM002"))
     return list(report.diagnostics)
@@ -89,6 +94,7 @@ def fix_text(
     filename: str = "script.py",
     settings: Settings | None = None,
     resolver: ModuleResolver | None = None,
+    estimate: Estimate | None = None,
 ) -> str:
     """What the rules' fixes make of a text, applied until nothing changes."""
     if isinstance(document, str):
@@ -96,7 +102,7 @@ def fix_text(
     allowed = {Safety.SAFE, Safety.UNSAFE} if unsafe else {Safety.SAFE}
 
     def check(changed: Document) -> list[Diagnostic]:
-        found = run_rules(rules, changed, settings=settings, resolver=resolver)
+        found = run_rules(rules, changed, settings=settings, resolver=resolver, estimate=estimate)
         return [diagnostic for diagnostic in found if diagnostic.filename == changed.filename]
 
     return fix_document(document, check, allowed).document.text

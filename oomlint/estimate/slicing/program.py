@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -127,14 +127,15 @@ def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 class Program:
-    """The script, and the modules of its project as they are asked for."""
+    """The script, and the modules of its project as they are asked for. `read` gives their texts."""
 
-    def __init__(self, path: Path, root: Path) -> None:
+    def __init__(self, path: Path, root: Path, read: Callable[[Path], Document] = read_document) -> None:
         self.finder = ModuleFinder(root)
+        self._text_of = read
         self._units: dict[Path, Unit | None] = {}
         self.main = self._read(path, "")
-
         self.finder.added = added_folders(self.main.tree, path)
+
     def module(self, importer: Unit, name: str, level: int) -> Unit | None:
         """The project's module that an import names, or None for a library."""
         path = self.finder.find(importer.path.parent, name, level)
@@ -176,7 +177,7 @@ class Program:
         return ".".join(filter(None, [*package, name]))
 
     def _read(self, path: Path, name: str) -> Unit:
-        document = read_document(path)
+        document = self._text_of(path)
         unit = Unit(path, name, ast.parse(document.text))
         _Binder(unit).run()
         return unit

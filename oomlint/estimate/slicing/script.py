@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,12 +66,35 @@ def slice_script(
 ) -> Slice:
     """The slice of a script for its training call, or for a function of it. Raises EstimateError."""
     path = path.resolve()
-    root = project_root(path.parent)
-    try:
+
+    def sliced() -> Slice:
         document = read_document(path)
-        program = Program(path, root)
+        program = Program(path, project_root(path.parent))
         trace = with_room(lambda: dry_run(parse(document), _Modules(program)))
         return with_room(lambda: _sliced(program, trace, function, model, values or {}))
+
+    return _or_error(path, sliced)
+
+
+def slice_trace(trace: Trace, root: Path, read: Callable[[Path], Document]) -> Slice:
+    """The slice for the training call of a script that was dry-run already. Raises EstimateError.
+
+    `root` is its project's, `read` gives the texts of modules as the dry run had them.
+    """
+    document = trace.source.document
+    path = (document.path or Path(document.filename)).resolve()
+
+    def text_of(file: Path) -> Document:
+        return document if file == path else read(file)
+
+    return _or_error(
+        path, lambda: with_room(lambda: _sliced(Program(path, root, text_of), trace, "", None, {}))
+    )
+
+
+def _or_error(path: Path, sliced: Callable[[], Slice]) -> Slice:
+    try:
+        return sliced()
     except SyntaxFault as fault:
         raise EstimateError(
             f"Python cannot parse it: {fault.message}", "slice", str(path), fault.line
@@ -155,7 +179,7 @@ def choose(trainings: list[Training], model: str | None, path: Path) -> Training
                 f"no model {model!r} is trained", "slice", str(path), hint=f"There is {known}."
             )
         trainings = found
-    whole = [one for one in trainings if one.way[0].statement is not None or len(one.way) == 1] or trainings
+    whole = [one for one in trainings if one.reached] or trainings
     return max(whole, key=lambda one: (one.parameters or 0, one.compiled, one.line))
 
 

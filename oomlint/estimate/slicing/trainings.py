@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oomlint.dryrun.catalog.keras.training import inputs_in
+from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.queries.trained_models import FIT, trained_models
 from oomlint.dryrun.trace import Body
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from oomlint.estimate.slicing.known import Known
     from oomlint.syntax.place import Place
 
-_METHODS = ("fit", "fit_generator", "train_on_batch", "fit_on_batch", "fit_loop")
+METHODS = ("fit", "fit_generator", "train_on_batch", "fit_on_batch", "fit_loop")
 
 
 @dataclass(slots=True)
@@ -48,11 +49,17 @@ class Training:
     by_hand: str = ""
     replicas: int | None = None
     compiled: bool = True  # false: nothing is seen of it but the making
+    seen: Call | None = None  # what the dry run saw of it
 
     @property
     def name(self) -> str:
         """What the script calls the model there."""
         return ast.unparse(self.receiver)
+
+    @property
+    def reached(self) -> bool:
+        """Whether running the script comes to it."""
+        return self.way[0].statement is not None or len(self.way) == 1
 
 
 def trainings_of(trace: Trace, program: Program, known: Known) -> list[Training]:
@@ -81,7 +88,7 @@ def _compiled(trace: Trace, program: Program, known: Known) -> Iterator[Training
             continue
         model = model_of(call.receiver)
         if model is not None:
-            _tell(training, model)
+            _tell(training, model, call)
             training.batch = batches.get(id(model), (None, None))[0]
         data = next((call.value(name) for name in ("x", "generator", "data") if call.argument(name)), None)
         training.element = element(None if data is None else inputs_in(data))
@@ -90,9 +97,13 @@ def _compiled(trace: Trace, program: Program, known: Known) -> Iterator[Training
         yield training
 
 
-def _tell(training: Training, model: Model) -> None:
+def _tell(training: Training, model: Model, call: Call) -> None:
     count = None if model.parameters is None else model.parameters.value
     training.parameters = count if isinstance(count, int) else None
+    strategy = replicas.of_model(model, call)
+    if replicas.replicates(strategy) and strategy is not None and strategy.replicas is not None:
+        number = strategy.replicas.value
+        training.replicas = number if isinstance(number, int) else None
 
 
 def _argument(training: Training, name: str) -> ast.expr | None:
@@ -120,7 +131,7 @@ def _of_call(call: Call, program: Program, known: Known) -> Training | None:
     receiver = node.func.value
     if isinstance(receiver, ast.Call) and dotted(receiver.func) == "super":
         return None
-    return Training(receiver, unit, row, way)
+    return Training(receiver, unit, row, way, seen=call)
 
 
 def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
@@ -140,8 +151,8 @@ def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
         receiver = _model_in(node, scope) if node is not None else None
         if receiver is None:
             continue
-        made = Training(receiver, unit, row, way)
-        _tell(made, training.model)
+        made = Training(receiver, unit, row, way, seen=call)
+        _tell(made, training.model, call)
         made.batch = batches.get(id(training.model), (None, None))[0]
         made.element = _called_on(trace, training.model, call)
         made.by_hand = "graph" if call.context.role("tf.function") else "eager"
@@ -277,7 +288,7 @@ def _call_at(statement: ast.stmt | None, row: int, column: int) -> ast.Call | No
     ]
     exact = [node for node in calls if node.col_offset == column - 1]
     # `a.b().fit()` begins where `a.b()` does; the outermost is the one that the dry run names last.
-    named = [node for node in exact if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS]
+    named = [node for node in exact if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS]
     return next(iter(named or exact or calls), None)
 
 
@@ -302,7 +313,7 @@ def _written(program: Program) -> Iterator[Training]:
 
 def _is_fit(node: ast.AST) -> bool:
     if not (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS
     ):
         return False
     words = {keyword.arg for keyword in node.keywords}

@@ -7,6 +7,8 @@ So lines through estimated points choose which batch to estimate next, and never
 from __future__ import annotations
 
 import dataclasses
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -15,6 +17,8 @@ from oomlint.estimate.result import Estimate
 from oomlint.estimate.verdicts import MOST_BATCH
 from oomlint.estimate.worker.changes import what_if
 
+_PATIENCE = 180.0  # seconds for a largest batch that nobody asked for by name
+
 
 def completed(request: Request, answer: Estimate, estimate: Callable[[Request], Estimate]) -> Estimate:
     """The answer with the largest batch and the what-if table, where the request asks for them."""
@@ -22,9 +26,15 @@ def completed(request: Request, answer: Estimate, estimate: Callable[[Request], 
     assumptions = list(answer.assumptions)
     over = request.max_batch_if_over and answer.peak_bytes > usable
     if request.max_batch or over:
+        end = math.inf if request.max_batch else time.monotonic() + _PATIENCE
+
+        def at(size: int) -> Estimate:
+            if time.monotonic() > end:
+                raise TimeoutError(f"it takes more than {_PATIENCE:g} s")
+            return estimate(_at(request, size))
+
         try:
-            most = 12 if request.max_batch else 5
-            batch = max_batch(answer, lambda size: estimate(_at(request, size)), usable, most)
+            batch = max_batch(answer, at, usable, 12 if request.max_batch else 5)
         except Exception as error:
             assumptions.append(f"largest batch: not found, an estimate on the way failed ({error})")
         else:
