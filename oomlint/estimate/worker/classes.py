@@ -15,7 +15,7 @@ _NAME = re.compile(
     r"(n|nb|nr|num|no|number|count|total)?_?(of)?_?(all|unique|distinct|output|target|different)?_?"
     r"(class|classes|classses|label|labels|category|categories|tags|intents|genres)"
     r"_?(n|num|number|count|size|name|names|list|indices|to_idx|dim)?_?"
-    r"|n?_?(actions?|action_(size|dim|num|space|count))"
+    r"|unique|n?_?(actions?|action_(size|dim|num|space|count))"
 )
 
 

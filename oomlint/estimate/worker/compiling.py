@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
@@ -160,7 +161,9 @@ def build_slots(model: Any, x: Any, y: Any) -> None:
     if optimizer is None or getattr(optimizer, "built", False):
         return
     if hasattr(optimizer, "build"):
-        optimizer.build(model.trainable_variables)
+        strategy = getattr(model, "distribute_strategy", None)  # whose scope the script has left by now
+        with strategy.scope() if strategy is not None else contextlib.nullcontext():
+            optimizer.build(model.trainable_variables)
     elif hasattr(optimizer, "_create_all_weights"):  # tf_keras.optimizers.legacy
         optimizer._create_all_weights(model.trainable_variables)
     del x, y

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
+from oomlint.estimate.worker.old_names import old_helpers
 from oomlint.estimate.worker.old_operations import understand_old_operations
 
 # Module of old -> modules of today in which its names are looked for, after the roots are removed.
@@ -52,7 +53,7 @@ _MOVED = {
 # Names of old -> names of today.
 _RENAMED = {
     "Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D", "CuDNNLSTM": "LSTM",
-    "Deconvolution2D": "Conv2DTranspose", "CuDNNGRU": "GRU", "Merge": "Concatenate", "merge": "concatenate",
+    "Deconvolution2D": "Conv2DTranspose", "CuDNNGRU": "GRU",
     "BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization",
     "SyncBatchNormalization": "BatchNormalization", "Model": "Model", "InputSpec": "InputSpec",
     "Policy": "DTypePolicy",
@@ -148,6 +149,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         _old_models(keras, stack, used)
         _old_names(keras, stack)
         _old_functions(keras, stack, used)
+        old_helpers(keras, stack, used, assumptions)
         understand_old_operations(keras, used)
         if not hasattr(keras, "engine"):
             stack.enter_context(patch.object(keras, "engine", import_module("keras.engine"), create=True))
@@ -282,7 +284,8 @@ def _translated_layer(name: str, original: Any, accepted: set[str], used: set[st
                     kwargs.pop(gone, None)
         for gone in ("weights", "dim_ordering", "input_dtype", "mode", "batch_input_shape", "input_dim",
         "batch_size",
-                     "fused", "renorm", "virtual_batch_size", "activity_l2", "data_format"):  # fmt: skip
+                     "fused", "renorm", "virtual_batch_size", "activity_l2", "data_format",
+                     "kernel_regularizer", "kernel_initializer", "kernel_constraint"):  # fmt: skip
             if gone not in kwargs or gone in accepted:
                 continue
             value = kwargs.pop(gone)

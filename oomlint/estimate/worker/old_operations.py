@@ -14,12 +14,15 @@ from typing import Any
 
 from oomlint.estimate.worker.stand_ins import Missing
 
+_said: list[set[str]] = [set()]  # what the answer says that was translated, of the build that goes on
+
 
 def understand_old_operations(keras: Any, used: set[str]) -> None:
     """They work as they did, from now on: losses and layers call them when the step is traced, long after."""
+    _said[0] = used
     if keras.backend.backend() == "tensorflow":
         applied = _layer_of_operations(keras)
-        _backend_functions(keras, applied, used)
+        _backend_functions(keras, applied)
         _on_symbolic_tensors(keras, applied)
     _positional_arguments(keras)
 
@@ -47,7 +50,7 @@ def _layer_of_operations(keras: Any) -> Callable[..., Any]:
     return applied
 
 
-def _backend_functions(keras: Any, applied: Callable[..., Any], used: set[str]) -> None:
+def _backend_functions(keras: Any, applied: Callable[..., Any]) -> None:
     """Keras 3 still has most of them, under `keras._legacy.backend`, and for what is no symbolic tensor."""
     from keras.src.legacy import backend as legacy
 
@@ -59,7 +62,7 @@ def _backend_functions(keras: Any, applied: Callable[..., Any], used: set[str]) 
     for namespace in (keras.backend, sys.modules.get("keras._tf_keras.keras.backend")):
         for name, function in (functions | _FIXED).items():
             if namespace is not None and getattr(namespace, name, function) is function:
-                new = _noted(function, f"keras.backend.{name}", used, None if name in _OF_SHAPES else applied)
+                new = _noted(function, f"keras.backend.{name}", None if name in _OF_SHAPES else applied)
                 setattr(namespace, name, new)
 
 
@@ -69,12 +72,10 @@ _OF_SHAPES = frozenset(
 )
 
 
-def _noted(
-    function: Callable[..., Any], name: str, used: set[str], applied: Callable[..., Any] | None
-) -> Callable[..., Any]:
+def _noted(function: Callable[..., Any], name: str, applied: Callable[..., Any] | None) -> Callable[..., Any]:
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        used.add(name)
+        _said[0].add(name)
         found = applied(function, args, kwargs) if applied is not None else NotImplemented
         return function(*args, **kwargs) if found is NotImplemented else found
 

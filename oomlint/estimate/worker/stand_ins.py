@@ -93,8 +93,8 @@ class Missing:
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Missing:
         return self._derived(self.oomlint_name)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Missing:
-        return self._derived(self.oomlint_name)
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _classes(function) or self._derived(self.oomlint_name)
 
     def _arithmetic(self, *others: Any) -> Missing:
         return self._derived(self.oomlint_name)
@@ -161,8 +161,8 @@ class Data:
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Data:
         return self
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Missing:
-        return Missing(f"{getattr(function, '__name__', 'numpy')}(...)")
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _classes(function) or Missing(f"{getattr(function, '__name__', 'numpy')}(...)")
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Data:
         """The same shape in another dtype."""
@@ -171,6 +171,13 @@ class Data:
     def get_shape(self) -> tuple[Any, ...]:
         """The shape."""
         return self.shape
+
+
+def _classes(function: Any) -> Any:
+    """For `numpy.unique`, which is asked of labels: how many classes there are."""
+    if getattr(function, "__name__", "") != "unique":
+        return None
+    return given("unique", GIVEN["unique"]) if "unique" in GIVEN else Missing("unique")
 
 
 class Sizes(tuple[Any, ...]):
