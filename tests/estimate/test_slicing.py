@@ -356,3 +356,39 @@ def test_a_module_beside_the_folder_of_the_script_is_found(tmp_path: Path):
         "model = keras.Sequential([keras.Input((4,)), head()])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n"
     )
     assert "Dense(3)" in slice_script(path).names["module:parts"]
+
+
+def test_data_behind_a_star_is_left_out_on_the_way(tmp_path: Path):
+    found = sliced(
+        tmp_path,
+        """
+        import sys
+        from tensorflow import keras
+
+        def load(folder):
+            return keras.utils.image_dataset_from_directory(folder), 1, 2
+
+        def build(width):
+            return keras.Sequential([keras.layers.Dense(width, input_shape=(4,))])
+
+        def train(model, rate, images, labels, more, epochs=3):
+            model.compile("adam", "mse")
+            model.fit(images, labels, epochs=epochs)
+
+        def main(options):
+            data = load("images")
+            model = build(5)
+            train(model, 0.1, *data)
+
+        main(sys.argv)
+        """,
+    )
+    assert "data = " not in found.text
+    (call,) = [line for line in lines(found) if line.startswith("train(")]
+    assert call.startswith("train(model, None, ")
+    assert "*" not in call
+    assert sorted(call[len("train(model, None, ") : -1].split(", ")) == [
+        "images=None",
+        "labels=None",
+        "more=None",
+    ]

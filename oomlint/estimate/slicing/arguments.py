@@ -29,6 +29,22 @@ def matched(call: ast.Call, callee: Scope) -> list[tuple[str | None, ast.expr]]:
     return matched
 
 
+def hidden(call: ast.Call, value: ast.expr, callee: Scope) -> set[str]:
+    """The parameters that a starred argument may go to: those that nothing before or beside it fills."""
+    node = callee.node
+    assert not isinstance(node, ast.Module)
+    named = {one.arg for one in call.keywords}
+    position = next((at for at, one in enumerate(call.args) if one is value), 0)
+    if not isinstance(value, ast.Starred):  # `**options`: by name
+        return {name for name in callee.parameters if name not in named} - set(
+            _positional(callee)[: len(call.args)]
+        )
+    rest = _positional(callee)[position:]
+    return {
+        name for name in (*rest, *([node.args.vararg.arg] if node.args.vararg else [])) if name not in named
+    }
+
+
 def required(callee: Scope) -> set[str]:
     """The parameters that have no default."""
     assert not isinstance(callee.node, ast.Module)

@@ -6,7 +6,7 @@ import ast
 import copy
 import json
 
-from oomlint.estimate.slicing.arguments import defaulted, matched, required
+from oomlint.estimate.slicing.arguments import defaulted, hidden, matched, required
 from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.program import (
     COMPOUND,
@@ -97,7 +97,11 @@ class Emission:
         if not self._enters(step.call, callee, step.scope):
             return []
         live = self._live(callee)
-        return [value for name, value in matched(step.call, callee) if name is None or name in live]
+        return [
+            value
+            for name, value in matched(step.call, callee)
+            if name in live or (name is None and hidden(step.call, value, callee) & live)
+        ]
 
     def _managers(self, step: Step) -> list[ast.expr]:
         """Context managers around the way that matter: a strategy's scope, a device."""
@@ -117,8 +121,7 @@ class Emission:
         body = self.block(unit.tree.body, unit.scope)
         future = [one for one in body if isinstance(one, ast.ImportFrom) and one.module == "__future__"]
         rest = [one for one in body if one not in future]
-        header = ast.parse(_HEADER).body
-        tree = ast.Module([*future, *header, *rest], [])
+        tree = ast.Module([*future, *ast.parse(_HEADER).body, *rest], [])
         ast.fix_missing_locations(tree)
         text = ast.unparse(tree) + "\n"
         return text, lines_of(tree, text)
@@ -218,6 +221,10 @@ class Emission:
         args: list[ast.expr] = []
         keywords: list[ast.keyword] = []
         for name_, value in matched(call, callee):
+            behind = hidden(call, value, callee) if name_ is None else set()
+            if name_ is None and not behind & live:
+                keywords += [ast.keyword(one, ast.Constant(None)) for one in behind & required(callee)]
+                continue
             keep = name_ is None or name_ in live
             new = self._rewritten(value, scope) if keep else ast.Constant(None)
             keyword = next((one for one in call.keywords if one.value is value), None)
@@ -341,11 +348,8 @@ class Emission:
 
     def _class(self, node: ast.ClassDef, scope: Scope) -> ast.stmt:
         new = copy.copy(node)
-        body: list[ast.stmt] = []
-        for one in node.body:
-            if id(one) in self.needs.kept:
-                body += self.statement(one, scope)
-        new.body = body or [ast.Pass()]
+        kept = [one for one in node.body if id(one) in self.needs.kept]
+        new.body = [line for one in kept for line in self.statement(one, scope)] or [ast.Pass()]
         return new
 
     def _compound(self, statement: ast.stmt, scope: Scope) -> ast.stmt:
