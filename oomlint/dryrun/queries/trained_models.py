@@ -176,6 +176,14 @@ def _fitted(model: Model, call: Call, compiled: Call) -> Const | None:
     return Const(-(-batch.value // max(1, strategy.replicas.value)), batch.trail, True)
 
 
+def batch_of_replicas(call: Call) -> tuple[Const | None, bool]:
+    """How many samples a step of `fit` takes where the number of replicas is not known; whether on all of them."""
+    if tries_sizes(call.context):
+        return None, False
+    share = _share(call)
+    return (_fed(call), True) if share is None else (share, False)
+
+
 def tries_sizes(context: Context) -> bool:
     """Whether the script catches TensorFlow's own errors around a call: a batch that does not fit is foreseen."""
     types = (kind for frame in context.all(Try) for facts in frame.handlers for kind in facts.types)

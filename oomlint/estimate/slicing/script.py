@@ -17,6 +17,7 @@ from oomlint.estimate.slicing.known import Known
 from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.order import Order
 from oomlint.estimate.slicing.program import Program, blocks
+from oomlint.estimate.slicing.replication import replicate
 from oomlint.estimate.slicing.taint import Taint
 from oomlint.estimate.slicing.trainings import Step, Training, trainings_of
 from oomlint.project.configuration import project_root
@@ -133,6 +134,7 @@ def _sliced(
     for step in training.way:
         allowed = needs.on_path[id(step.scope)] = before(step)
         needs.order[id(step.scope)] = Order(step.scope.node.body, allowed)
+    names |= replicate(training, trace)
     emission = Emission(needs, training, list(values))
     emission.seed()
     needs.settle()

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import ASSUMED_BATCH
-from oomlint.estimate.worker import generation
+from oomlint.estimate.worker import generation, strategies
 from oomlint.estimate.worker.subject import Subject
 from oomlint.estimate.worker.weightless import without_memory
 
@@ -31,10 +31,11 @@ def build(request: Request) -> Subject:
     ):
         made = making.make(request, assumptions)
         altering.alter(made, request)
-        batch = request.batch_size or made.batch
+        batch = request.batch_size or (made.batch and strategies.share(made.batch, request))
         if batch is None:
             batch = DEFAULT_BATCH
             assumptions.append(f"{ASSUMED_BATCH}{batch}, Keras' default: give another with --batch-size")
+        assumptions += strategies.words(request, batch)
         x = data_specs.inputs(made, request, batch)
         outputs = compiling.built_outputs(made.model, x)
         if request.mode == "predict":

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker.generation import is_legacy
+from oomlint.estimate.worker.strategies import distributed
 from oomlint.estimate.worker.subject import Subject
 from oomlint.estimate.worker.weightless import backend_name
 
@@ -35,8 +36,10 @@ def program_of(subject: Subject, request: Request) -> tuple[Program, str]:
         return plain, "the step runs without XLA (jit_compile=False, or a training loop of the script's own)"
     if is_legacy(model):
         return "graph", "Keras 2 compiles no step with XLA unless it is told to"
-    if request.replicas > 1 or getattr(model, "_distribute_strategy", None) is not None:
-        return "graph", "Keras compiles no step with XLA under a tf.distribute strategy"
+    strategy = distributed(request)
+    if strategy or request.replicas > 1 or getattr(model, "_distribute_strategy", None) is not None:
+        named = f" ({strategy})" if strategy else ""
+        return "graph", f"Keras compiles no step with XLA under a tf.distribute strategy{named}"
     if refusing:
         return plain, f"Keras does not compile {refusing} with XLA"
     if backend_name() == "tensorflow" and _is_deterministic():

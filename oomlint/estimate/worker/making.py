@@ -11,7 +11,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import generation
+from oomlint.estimate.worker import generation, strategies
 from oomlint.estimate.worker.confinement import confined
 
 
@@ -36,7 +36,7 @@ def make(request: Request, assumptions: list[str]) -> Made:
             sys.path.append(folder)
     if request.target.startswith("keras:"):
         return Made(_application(request, assumptions))
-    with confined(Path(os.environ.get("OOMLINT_WORK") or Path.cwd())):
+    with confined(Path(os.environ.get("OOMLINT_WORK") or Path.cwd())), strategies.standing_in(request):
         if request.source:
             from oomlint.estimate.worker import running
 
