@@ -175,9 +175,11 @@ def _here(model: Any, request: Request, data: tuple[Any, ...] | None, reason: st
         # Importing XLA's compiler would set flags that the training in this process reads too.
         request = dataclasses.replace(request, engine="graph")
     notes = [f"traced in this process, since {reason}"]
-    if request.jit == "auto" and not local_gpu() and getattr(model, "jit_compile", None) is False:
+    if request.jit == "auto" and _lost_jit(model):
+        request = dataclasses.replace(request, names={**request.names, "jit": "lost"})
         notes.append(
-            'without a GPU here, Keras has put False for jit_compile: estimate(..., jit="on") if you did not'
+            "without a GPU here, Keras puts False in place of its default for jit_compile, which is XLA on a GPU: "
+            'estimate(..., jit="off") if it was you'
         )
     if request.what_if:
         notes.append(f"no what-if: it takes building the model anew, and {reason}")
@@ -191,6 +193,13 @@ def _here(model: Any, request: Request, data: tuple[Any, ...] | None, reason: st
 
     found = solve.completed(request, one(request), one)
     return dataclasses.replace(found, backend=_backend(), assumptions=(*found.assumptions, *notes))
+
+
+def _lost_jit(model: Any) -> bool:
+    """Whether False for `jit_compile` may be Keras' own word for "auto": on TensorFlow without a GPU it writes that."""
+    if local_gpu() or _backend() != "tensorflow" or _generation(model) != 3:
+        return False
+    return getattr(model, "jit_compile", None) is False and not getattr(model, "run_eagerly", False)
 
 
 def _subject(model: Any, request: Request, data: tuple[Any, ...] | None) -> Any:

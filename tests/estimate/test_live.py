@@ -242,9 +242,9 @@ def test_a_model_of_ones_own_is_traced_and_left_as_it_was():
     pytest.importorskip("tensorflow")
     own = Own()
     own(keras.ops.zeros((1, 8)))
-    own.compile("adam", "mse", jit_compile=False)
+    own.compile("adam", "mse")
     before = own.optimizer
-    answer = oomlint.estimate(own, batch_size=16, gpu="T4", input_shape=(8,), what_if=True)
+    answer = oomlint.estimate(own, batch_size=16, gpu="T4", input_shape=(8,), what_if=True, jit="off")
     assert own.optimizer is before and not before.built
     assert answer.engine == "graph" and answer.program == "graph"
     # 8 x 4 weights and 4 biases; Adam keeps two slots for each, a step and a learning rate.
@@ -254,6 +254,30 @@ def test_a_model_of_ones_own_is_traced_and_left_as_it_was():
     assert any("class of your own" in text for text in answer.assumptions)
     assert answer.what_if == ()
     assert steps_of(own, oomlint.guard(gpu="T4"), batch_size=16) == 2  # and it trains
+
+
+def test_without_a_gpu_keras_own_false_for_jit_compile_is_its_default(monkeypatch):
+    pytest.importorskip("tensorflow")
+    own = Own()
+    own(keras.ops.zeros((1, 8)))
+    own.compile("sgd", "mse")
+    assert own.jit_compile is False  # what Keras makes of "auto" here
+    answer = oomlint.estimate(own, batch_size=16, gpu="T4", input_shape=(8,))
+    assert (answer.engine, answer.program) == ("graph", "xla")
+    assert any('jit="off"' in text for text in answer.assumptions)
+    monkeypatch.setattr(live, "local_gpu", lambda: "Tesla T4")  # with a GPU there, somebody said so
+    assert oomlint.estimate(own, batch_size=16, gpu="T4", input_shape=(8,)).program == "graph"
+
+
+def test_a_live_model_of_keras_2_is_traced():
+    legacy = pytest.importorskip("tf_keras")
+    small = legacy.Sequential([legacy.layers.Input((8,)), legacy.layers.Dense(4)])
+    small.compile(legacy.optimizers.Adam(), "mse")
+    before = small.optimizer
+    answer = oomlint.estimate(small, batch_size=16, gpu="T4")
+    assert small.optimizer is before
+    assert (answer.program, answer.optimizer, answer.parts["input"]) == ("graph", "Adam", 16 * (8 + 4) * 4)
+    assert answer.parts["optimizer_state"] >= 2 * 36 * 4
 
 
 def test_an_uncompiled_model_of_ones_own_is_refused():

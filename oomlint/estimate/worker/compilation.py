@@ -27,7 +27,7 @@ def program_of(subject: Subject, request: Request) -> tuple[Program, str]:
     if request.jit == "off":
         return plain, "--jit off"
     refusing = _refusing(model)
-    asked = asked_jit(model)
+    asked = "auto" if request.names.get("jit") == "lost" else asked_jit(model)
     if request.jit == "on" or asked is True:
         if refusing:
             return plain, f"Keras does not compile {refusing}, even with jit_compile=True"

@@ -87,6 +87,7 @@ def words(request: Request, batch: int) -> Iterator[str]:
     if request.replicas > 1:
         said = "" if count == str(request.replicas) else " (--replicas)"
         yield f"{name} with {request.replicas} replicas{said}: each holds the whole model and gets {batch} samples"
+        yield "the buffers through which replicas add up their gradients are not included"
     elif request.names.get("strategy:if-several"):
         yield f"the script takes {name} where there are several GPUs: estimated for one, give another with --replicas"
     elif not count:
