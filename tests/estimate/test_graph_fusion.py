@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from oomlint.estimate.worker.graph.compiled import compiled
 from oomlint.estimate.worker.graph.fusion import kernels
+from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
+from oomlint.estimate.worker.graph.schedules import frees_most
 
 MIB = 1 << 20
 
 
-def op(kind: str, *inputs: int, mib: int = 0, name: str = "") -> Operation:
+def op(
+    kind: str,
+    *inputs: int,
+    mib: int = 0,
+    name: str = "",
+    shape: tuple[int, ...] = (),
+    dtype: str = "float32",
+) -> Operation:
     sizes = (mib * MIB,) if mib else ()
     return Operation(
         name or kind,
         kind,
         tuple((number, 0) for number in inputs),
         outputs=sizes,
-        shapes=tuple((size // 4,) for size in sizes),
+        shapes=tuple(shape or (size // 4,) for size in sizes),
+        dtypes=(dtype,) * len(sizes),
     )
 
 
@@ -73,11 +83,11 @@ def test_random_numbers_are_not_drawn_twice():
         op("Sum", 1, mib=1),
         op("Max", 1, mib=1),
     )
-    assert kinds(made) == ["Argument", "Fusion", "Sum", "Max"]
+    assert kinds(made) == ["Argument", "Kernel", "Sum", "Max"]
 
 
-def relu_behind(kind: str) -> Operation:
-    """What the gradient of a ReLU behind an operation of that kind becomes."""
+def relu_behind(kind: str) -> set[str]:
+    """What the kernel of the gradient reads, of a ReLU behind an operation of that kind."""
     made = program(
         op("Argument", mib=8),
         op(kind, 0, mib=64),
@@ -86,31 +96,206 @@ def relu_behind(kind: str) -> Operation:
         op("ReluGrad", 3, 2, mib=64),
         op("MatMul", 4, mib=8),
     )
-    return kernels(made).operations[4]
+    return read_by("ReluGrad", compiled(made)[0])
+
+
+def read_by(name: str, found: Program) -> set[str]:
+    reader = next(operation for operation in found.operations if operation.name == name)
+    return {found.operations[number].name for number, _ in reader.inputs}
 
 
 def test_the_gradient_of_a_relu_reads_the_convolution_before_it():
-    assert relu_behind("Conv2D").inputs == ((1, 0), (3, 0))
+    assert relu_behind("Conv2D") == {"Conv2D", "MatMul"}
 
 
 def test_the_gradient_of_a_relu_in_a_product_s_kernel_reads_the_relu():
-    assert relu_behind("MatMul").inputs == ((2, 0), (3, 0))
+    assert relu_behind("MatMul") == {"Relu", "MatMul"}
 
 
-def test_pooling_s_gradient_holds_zeros_from_the_relu_on_and_an_index_for_each_axis():
+def test_a_relu_s_gradient_that_two_kernels_compute_reads_a_mask_of_a_byte_each():
+    made = program(
+        op("Argument", mib=8),
+        op("Conv2D", 0, mib=64),
+        op("Relu", 1, mib=64),
+        op("MatMul", 2, mib=64),
+        op("ReluGrad", 3, 2, mib=64),
+        op("Sum", 4, mib=1),
+        op("Max", 4, mib=1),
+    )
+    found, _ = compiled(made)
+    masks = [operation for operation in found.operations if operation.name == "ReluGrad/positive"]
+    assert [operation.outputs[0] for operation in masks] == [
+        16 * MIB
+    ]  # 64 MiB are 16 Mi elements of four bytes
+
+
+def test_an_element_wise_kernel_does_not_write_into_a_convolution_s_result():
+    for kind, mib in (("Conv2D", 8 + 64 + 64), ("MatMul", 8 + 64 + 8)):
+        made = program(
+            op("Argument", mib=8), op(kind, 0, mib=64), op("Tanh", 1, mib=64), op("MatMul", 2, mib=8)
+        )
+        assert compiled(made)[1].peak == mib * MIB
+
+
+def test_a_convolution_adds_the_bias_itself():
+    made = program(
+        op("Argument", mib=8), op("Conv2D", 0, mib=64), op("BiasAdd", 1, mib=64), op("Conv2D", 2, mib=8)
+    )
+    assert [operation.type for operation in compiled(made)[0].operations] == ["Argument", "Conv2D", "Conv2D"]
+
+
+def test_the_argument_of_the_error_function_is_kept_in_16_bits_only():
+    for dtype, expected in (("float16", ["Mul", "Erfc"]), ("float32", ["Erfc"])):
+        made = program(
+            op("Argument", mib=8),
+            op("MatMul", 0, mib=64),
+            op("Mul", 1, mib=64, dtype=dtype),
+            op("Erfc", 2, mib=64, dtype=dtype),
+            op("MatMul", 3, mib=8),
+        )
+        names = [operation.name for operation in compiled(made)[0].operations]
+        assert [name for name in names if name in ("Mul", "Erfc")] == expected
+
+
+def pooled(*more: Operation) -> tuple[Program, list[str], int]:
+    """A convolution, ReLU, max pooling and its gradient: kernels, their order, the peak in MiB."""
     made = program(
         op("Argument", mib=8),
         op("Conv2D", 0, mib=64),
         op("Relu", 1, mib=64),
         op("MaxPool", 2, mib=16),
         op("MaxPoolGrad", 2, 3, 3, mib=64),
+        *more,
         op("MatMul", 4, mib=8),
     )
     found, lives = compiled(made)
-    zeros = [operation for operation in found.operations if operation.type == "Zeros"]
-    assert [operation.outputs for operation in zeros] == [(64 * MIB,)]
-    # Input, ReLU, zeros and the gradient, the pooled (16), and its value with one index (the shapes here have one axis).
-    assert lives.peak == (8 + 3 * 64 + 16 + 2 * 16) * MIB
+    return found, [found.operations[number].type for number in lives.order], lives.peak // MIB
+
+
+def test_pooling_s_gradient_holds_two_zeros_where_pooling_computes_the_relu_itself():
+    _, order, peak = pooled()
+    assert order == "Argument Conv2D Zeros ZerosCopy MaxPool PoolWindows PoolScatter MatMul".split()
+    # The input, the convolution, both zeros, the pooled, and the windows: an index (shapes have one axis), the value.
+    assert peak == 8 + 64 + 2 * 64 + 16 + 16 + 16
+
+
+def test_pooling_s_gradient_copies_zeros_when_the_relu_s_kernel_writes_them():
+    _, order, peak = pooled(op("MatMul", 2, mib=1))
+    assert order.index("Zeros") == order.index("Kernel") + 1
+    assert order.index("ZerosCopy") == order.index("PoolScatter") - 1
+    # While the windows are searched: the input, the ReLU, the zeros, the pooled, an index and the value.
+    assert peak == 8 + 64 + 64 + 16 + 16 + 16
+
+
+def test_pooling_s_gradient_is_put_on_another_gradient_without_zeros():
+    made = program(
+        op("Argument", mib=8),
+        op("Conv2D", 0, mib=64),
+        op("Relu", 1, mib=64),
+        op("MaxPool", 2, mib=16),
+        op("MatMul", 3, mib=64, name="other"),
+        op("MaxPoolGrad", 2, 3, 3, mib=64),
+        op("AddN", 4, 5, mib=64),
+        op("MatMul", 6, mib=8),
+    )
+    found, _ = compiled(made)
+    assert not [operation for operation in found.operations if operation.name == "zeros"]
+    assert "MaxPoolGrad/others" in read_by("MaxPoolGrad", found)
+
+
+def test_windows_that_overlap_read_what_is_more_than_a_bias_and_a_relu():
+    def relus(overlap: float) -> list[str]:
+        made = program(
+            op("Argument", mib=1),
+            op("Conv2D", 0, mib=8),
+            op("Mul", 1, mib=8),
+            op("Relu", 2, mib=8),
+            op("MaxPool", 3, mib=2),
+        )
+        made.operations[4].overlap = overlap
+        return [operation.name for operation in compiled(made)[0].operations if operation.name == "Relu"]
+
+    assert relus(1.0) == []
+    assert relus(2.25) == ["Relu"]
+
+
+def convolution(kind: str, given: tuple[int, ...], kernel: tuple[int, ...], made: tuple[int, ...]) -> Program:
+    """With 16 MiB on each side; the padding follows from the shapes."""
+    shapes = {"x": given, "w": kernel, "y": made}
+    order = {"Conv2D": "xwy", "Conv2DBackpropFilter": "xwyw", "Conv2DBackpropInput": "xwyx"}[kind]
+    first = [op("Argument", mib=16, shape=shapes[one], name=one) for one in order[:-1]]
+    numbers = range(len(first))
+    return Program([*first, op(kind, *numbers, mib=16, shape=shapes[order[-1]])], ((len(first), 0),))
+
+
+def sizes(made: Program, channels_first: bool = False) -> dict[str, tuple[int, ...]]:
+    return {one.name: one.outputs for one in lowered(made, channels_first).operations}
+
+
+def test_a_convolution_reads_a_copy_with_a_row_more_where_padding_is_odd():
+    # 4 rows, 3 x 3 windows, every second: 2 results need (2 - 1) * 2 + 3 = 5 rows, on both axes.
+    odd = convolution("Conv2D", (1, 4, 4, 8), (3, 3, 8, 8), (1, 2, 2, 8))
+    assert sizes(odd)["x/pad"] == (16 * MIB * 25 // 16,)
+    even = convolution("Conv2D", (1, 4, 4, 8), (3, 3, 8, 8), (1, 4, 4, 8))
+    assert "x/pad" not in sizes(even)
+    without = convolution("Conv2D", (1, 8, 8, 8), (4, 4, 8, 8), (1, 5, 5, 8))
+    assert "x/pad" not in sizes(without)
+
+
+def test_the_gradient_of_the_input_has_that_row_too():
+    made = convolution("Conv2DBackpropInput", (1, 4, 4, 8), (3, 3, 8, 8), (1, 2, 2, 8))
+    assert sizes(made)["Conv2DBackpropInput"] == (16 * MIB * 25 // 16,)
+
+
+def test_channels_first_needs_the_step_s_input_transposed():
+    made = convolution("Conv2D", (1, 4, 4, 8), (3, 3, 8, 8), (1, 4, 4, 8))
+    assert sizes(made, channels_first=True)["x/pad"] == (16 * MIB,)
+
+
+def test_a_filter_s_gradient_in_one_dimension_reads_both_tensors_exchanged():
+    made = convolution("Conv2DBackpropFilter", (8, 1, 100, 4), (1, 3, 4, 4), (8, 1, 98, 4))
+    assert {"x/exchanged", "y/exchanged"} <= set(sizes(made))
+
+
+def test_the_gradient_of_a_depthwise_convolution_s_input_pads_the_gradient():
+    made = convolution("Conv2DBackpropInput", (1, 4, 4, 8), (3, 3, 8, 1), (1, 2, 2, 8))
+    made.operations[3].type = "DepthwiseConv2dNativeBackpropInput"
+    found = lowered(made).operations
+    assert found[3].outputs == (16 * MIB, 16 * MIB * 36 // 16)  # 6 x 6 in place of 4 x 4
+
+
+def test_a_table_s_gradient_is_put_on_zeros():
+    made = program(
+        op("Argument", mib=8),
+        op("Square", 0, mib=8),
+        op("UnsortedSegmentSum", 1, mib=64),
+        op("Sum", 2, mib=1),
+    )
+    assert compiled(made)[1].peak == (8 + 64 + 1) * MIB  # in place
+    twice = program(
+        op("Argument", mib=8),
+        op("UnsortedSegmentSum", 0, mib=64),
+        op("UnsortedSegmentSum", 0, mib=64),
+        op("AddN", 1, 2, mib=1),
+    )
+    order = [compiled(twice)[0].operations[number].type for number in compiled(twice)[1].order]
+    assert order[1:3] == ["Zeros", "ZerosCopy"]  # one kernel writes both
+
+
+def test_what_frees_the_most_goes_next():
+    made = Program(
+        [
+            op("Argument", mib=8),
+            op("MatMul", 0, mib=4, name="small"),
+            op("MatMul", 0, mib=64, name="large"),
+            op("Sum", 2, mib=1, name="of the large"),
+            op("MatMul", 0, mib=16, name="middle"),
+            op("Sum", 1, 3, 4, mib=1, name="last"),
+        ],
+        ((5, 0),),
+    )
+    names = [made.operations[number].name for number in frees_most(made)]
+    assert names == ["Argument", "small", "middle", "large", "of the large", "last"]
 
 
 def test_updates_take_nothing_and_come_as_soon_as_they_can():
@@ -142,3 +327,24 @@ def test_a_loop_keeps_the_kernel_for_each_round_where_lists_are_arrays():
     )
     made = Program([op("Argument", mib=8), loop, op("Sum", 1, mib=1)], ((2, 0),))
     assert compiled(made)[1].peak == (8 + 10 * (4 + 2) + 1) * MIB
+
+
+def test_a_loop_keeps_a_result_once_that_it_also_pushes():
+    body = Program(
+        [
+            op("Given"),
+            op("Given"),
+            op("MatMul", 0, mib=2),
+            op("TensorListSetItem", 0, 1, 2),
+            op("TensorListPushBack", 0, 2),
+        ]
+    )
+    loop = Operation(
+        "loop", "While", ((0, 0),), (), (0, 0), ((), ()), ("variant", "variant"), body=body, rounds=10
+    )
+    made = Program([op("Argument", mib=8), loop, op("Sum", 1, mib=1)], ((2, 0),))
+    assert compiled(made)[1].peak == (8 + 10 * 2 + 1) * MIB
+    body.operations[1] = op("Const")  # the last result alone is kept, in a list of one
+    assert compiled(made)[1].peak == (8 + 10 * 2 + 1) * MIB
+    del body.operations[4]
+    assert compiled(made)[1].peak == (8 + 1) * MIB

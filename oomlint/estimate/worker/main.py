@@ -104,7 +104,7 @@ def _footprint(subject: Subject, request: Request, program: str) -> tuple[str, F
         subject.assumptions.append(f"engine graph in place of xla: {missing}")
     from oomlint.estimate.worker.graph import engine as graph
 
-    return "graph", graph.footprint(subject, program)
+    return "graph", graph.footprint(subject, program, request.gpu)
 
 
 def _batch_of(subject: Subject) -> int:

@@ -2,96 +2,88 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable
-
-from oomlint.estimate.worker.graph.fusion import is_pooling_gradient, kernels
-from oomlint.estimate.worker.graph.lives import Lives, simulate
+from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
+from oomlint.estimate.worker.graph.fusion import kernels
+from oomlint.estimate.worker.graph.lives import Buffer, Lives, rounded
+from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
+from oomlint.estimate.worker.graph.schedules import frees_most
+
+ALIGNMENT = 256  # bytes: kXlaAllocatedBufferAlignBytes in xla/service/gpu/gpu_constants.h
 
 
-def compiled(step: Program) -> tuple[Program, Lives]:
-    """The step's kernels, and their buffers in the better of two orders.
+def compiled(step: Program, channels_first: bool = False) -> tuple[Program, Lives]:
+    """The step's kernels, and their buffers in the order in which XLA runs them.
 
-    XLA tries several schedules too and takes the one that needs least (xla/service/gpu/gpu_hlo_schedule.cc,
-    xla/hlo/transforms/memory_scheduler.cc).
+    `channels_first`: the layout that cuDNN's convolutions of float32 have on cards before Hopper.
     """
-    program = kernels(step)
-    tried = [
-        simulate(program, order, scratch=_scratch(program))
-        for order in (updates_first(program), depth_first(program))
-    ]
-    return program, min(tried, key=lambda lives: lives.peak)
+    program = kernels(lowered(step, channels_first), channels_first)
+    return program, occupied(program, frees_most(program))
 
 
-def updates_first(program: Program) -> list[int]:
-    """In the order of the step, except that a variable is updated as soon as its gradient is there."""
-    waiting, after = _edges(program)
-    updates = _leading_to_updates(program, after)
-    ready = [(number not in updates, number) for number, count in enumerate(waiting) if count == 0]
-    heapq.heapify(ready)
-    done: list[int] = []
-    while ready:
-        _, number = heapq.heappop(ready)
-        done.append(number)
-        for reader in after[number]:
-            waiting[reader] -= 1
-            if waiting[reader] == 0:
-                heapq.heappush(ready, (reader not in updates, reader))
-    return done
-
-
-def depth_first(program: Program) -> list[int]:
-    """Each kernel after all that it needs, needed ones as late as possible."""
-    done: list[int] = []
-    seen: set[int] = set()
-    for root in range(len(program.operations)):
-        if root in seen:
+def occupied(program: Program, order: list[int]) -> Lives:
+    """Bytes that the kernels take in that order. Arguments are there throughout."""
+    operations = program.operations
+    uses = [0] * len(operations)
+    for operation in operations:
+        for source in {number for number, _ in operation.inputs}:
+            uses[source] += 1
+    for number, _ in program.fetched:
+        uses[number] += 1
+    found, level = Lives(), 0
+    holding: dict[int, Buffer] = {}
+    alive: dict[int, Buffer] = {}
+    for number in order:
+        operation = operations[number]
+        sources = list(dict.fromkeys(source for source, _ in operation.inputs))
+        size, scratch = rounded(sum(operation.outputs[:1]), ALIGNMENT), sum(operation.outputs[1:])
+        buffer = _taken_over(operation, size, sources, uses, operations, holding)
+        if buffer is None and size:
+            buffer = Buffer(size, number)
+            alive[id(buffer)] = buffer
+            found.buffers.append(buffer)
+            level += size
+        if buffer is not None:
+            holding[number] = buffer
+            buffer.holders.append(number)
+        found.order.append(number)
+        found.timeline.append(level + scratch)
+        if level + scratch > found.peak:
+            found.peak, found.peak_at, found.at_peak = level + scratch, number, tuple(alive.values())
+        if operation.type == "Argument":
             continue
-        seen.add(root)
-        stack = [(root, iter(program.operations[root].inputs))]
-        while stack:
-            number, inputs = stack[-1]
-            source = next((one for one, _ in inputs if one not in seen), None)
-            if source is None:
-                stack.pop()
-                done.append(number)
-            else:
-                seen.add(source)
-                stack.append((source, iter(program.operations[source].inputs)))
-    return done
-
-
-def _edges(program: Program) -> tuple[list[int], list[list[int]]]:
-    waiting = [len(operation.inputs) for operation in program.operations]
-    after: list[list[int]] = [[] for _ in program.operations]
-    for number, operation in enumerate(program.operations):
-        for source, _ in operation.inputs:
-            after[source].append(number)
-    return waiting, after
-
-
-def _leading_to_updates(program: Program, after: list[list[int]]) -> set[int]:
-    """Kernels without output, and element-wise ones that only they read."""
-    found: set[int] = set()
-    for number in reversed(depth_first(program)):
-        operation = program.operations[number]
-        light = not operation.outputs or operation.type in ("Fusion", "Sum", "BiasAddGrad")
-        if (
-            light
-            and all(reader in found for reader in after[number])
-            and (after[number] or not operation.outputs)
-        ):
-            found.add(number)
+        for source in sources:
+            uses[source] -= 1
+        for one in [*sources, number]:
+            if uses[one] == 0 and operations[one].type != "Argument" and one in holding:
+                left = holding.pop(one)
+                if left is not buffer or one == number:
+                    del alive[id(left)]
+                    level -= left.size
     return found
 
 
-def _scratch(program: Program) -> Callable[[Operation], int]:
-    def scratch(operation: Operation) -> int:
-        """The gradient of max pooling first finds each window's largest: its value, and its index on every axis."""
-        if not is_pooling_gradient(operation) or not operation.shapes:
-            return 0
-        windows = min((sum(program.operations[one].outputs) for one, _ in operation.inputs), default=0)
-        return windows * (1 + len(operation.shapes[0]))
+def _taken_over(
+    operation: Operation,
+    size: int,
+    sources: list[int],
+    uses: list[int],
+    operations: list[Operation],
+    holding: dict[int, Buffer],
+) -> Buffer | None:
+    """The buffer of an input that ends here, which an element-wise kernel may write into.
 
-    return scratch
+    Not a convolution's: it comes in a tuple with its scratch (seen in XLA's assignments).
+    """
+    if operation.type not in ("Fusion", "PoolScatter"):
+        return None
+    for source in sources:
+        if (
+            uses[source] == 1
+            and source in holding
+            and holding[source].size == size
+            and operations[source].type != "Argument"
+            and not operations[source].type.startswith(CONVOLUTIONS)
+        ):
+            return holding[source]
+    return None

@@ -98,6 +98,9 @@ class Converter:
         made = Operation(operation.name, kind, inputs, controls, sizes, tuple(shapes), dtypes)
         if operation.type.startswith(("ReadVariable", "Assign", "Resource")) and operation.inputs:
             made.variable = operation.inputs[0].op.name
+        if operation.type in ("MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D"):
+            window, steps = operation.get_attr("ksize"), operation.get_attr("strides")
+            made.overlap = math.prod(window) / math.prod(steps)
         if depth < _DEEPEST:
             self._enter(made, operation, graph, depth)
         return made

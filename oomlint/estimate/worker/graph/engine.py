@@ -6,11 +6,12 @@ from oomlint.estimate.worker.graph import order
 from oomlint.estimate.worker.graph.compiled import compiled
 from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.lives import Lives, simulate
-from oomlint.estimate.worker.graph.parts import layers_of, parts_of, timeline_of
 from oomlint.estimate.worker.graph.operations import Program
+from oomlint.estimate.worker.graph.parts import layers_of, parts_of, timeline_of
 from oomlint.estimate.worker.graph.tracing import traced
 from oomlint.estimate.worker.state import state_bytes
 from oomlint.estimate.worker.subject import Footprint, Subject
+from oomlint.project.gpus import find_gpu
 
 # benchmarks/estimate/compare_cpu.py: the widest of its rows to either side, without and with recurrent layers.
 GRAPH_RANGE, GRAPH_LOOPS_RANGE = (0.3, 0.35), (0.2, 1.8)
@@ -26,14 +27,14 @@ XLA_WORDS = (
 )
 
 
-def footprint(subject: Subject, program: str) -> Footprint:
-    """Peak, parts and layers of a step. `program` is `graph`, `xla` or `eager`."""
+def footprint(subject: Subject, program: str, gpu: str = "") -> Footprint:
+    """Peak, parts and layers of a step. `program` is `graph`, `xla` or `eager`; `gpu` a card's name, or an amount."""
     eager = program == "eager"
     step = traced(subject, optimized=not eager)
     unknown = step.unknown
     if program == "xla":
         lower, upper = XLA_RANGE
-        step, lives = compiled(step)
+        step, lives = compiled(step, channels_first=not _from_hopper_on(gpu))
     else:
         loops = any(operation.type in LOOPS for operation in step.operations)
         lower, upper = GRAPH_LOOPS_RANGE if loops else GRAPH_RANGE
@@ -54,6 +55,12 @@ def footprint(subject: Subject, program: str) -> Footprint:
         upper=upper,
         assumptions=[XLA_WORDS if program == "xla" else GRAPH_WORDS, *_unknown(unknown)],
     )
+
+
+def _from_hopper_on(gpu: str) -> bool:
+    """Where convolutions of float32 have the channels last (xla/service/gpu/transforms/layout_assignment.cc)."""
+    found = find_gpu(gpu)
+    return found is not None and found.capability >= (9, 0)
 
 
 def _unknown(outputs: int) -> list[str]:

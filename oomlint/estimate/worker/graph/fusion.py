@@ -11,8 +11,10 @@ from __future__ import annotations
 import heapq
 import math
 
+from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.kinds import ALIASES, LOOPS, NOTHING, READS
 from oomlint.estimate.worker.graph.loops import stacked_bytes
+from oomlint.estimate.worker.graph.lowering import RELUS
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 
 # Values that are another's under a new name or shape, or a variable's.
@@ -21,9 +23,16 @@ _SAME = ALIASES | READS
 _REDUCTIONS = frozenset(
     "Sum Mean Max Min Prod Any All ArgMax ArgMin BiasAddGrad L2Loss EuclideanNorm".split()
 )
+# Kernels that compute their inputs' elements themselves, too.
+_POOLS = frozenset("MaxPool AvgPool MaxPool3D AvgPool3D PoolWindows PoolScatter Base Pad".split())
+_WITH_SCRATCH = ("PoolWindows", "DepthwiseConv2dNativeBackpropInput", "If", "StatelessIf")
+# What windows that overlap compute again for each.
+_LIGHT = RELUS | {"BiasAdd", "Cast", "ConcatV2", "Pad", "PadV2"}
+# What stays in the second-level cache (40 MiB on an A100, 50 on an H100) is read again at no cost.
+_CACHE = 40 << 20
 _WHOLE = tuple(
     """
-    Conv MatMul BatchMatMul _FusedMatMul _FusedConv DepthwiseConv _FusedBatch FusedBatchNorm MaxPool AvgPool Einsum
+    Conv MatMul BatchMatMul _FusedMatMul _FusedConv DepthwiseConv _FusedBatch FusedBatchNorm Einsum Zeros
     While StatelessWhile PartitionedCall StatefulPartitionedCall Sort TopK FFT Cumsum Cumprod Unsorted Scatter
     TensorScatter TensorList Resize Cudnn Segment
     """.split()
@@ -35,20 +44,20 @@ _UPDATES = ("Assign", "Resource", "If", "StatelessIf", "Case", "StatelessCase")
 _START = 3_000_000
 # What computing an element costs, in bytes: a counter-based random number, and the error function of gelu.
 _RANDOM, _ERF = 40, 24
-# A kernel of one input may write into it; of several, XLA shares none where they are read in different places.
-_IN_PLACE = 1
 
 
-def kernels(program: Program) -> Program:
+def kernels(program: Program, channels_first: bool = False) -> Program:
     """The program of the kernels: what is fused has gone, aliases are resolved, variables take nothing."""
-    return _Fusion(program).run()
+    return _Fusion(program, channels_first).run()
 
 
 class _Fusion:
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, channels_first: bool = False) -> None:
+        self.channels_first = channels_first
         self.operations = program.operations
         self.kinds = [_kind(operation) for operation in self.operations]
+        self._end_with_bias()
+        self._keep_before_erf()
         self.sizes = [_size(operation) for operation in self.operations]
         self.costs = [_cost(operation) for operation in self.operations]
         self.reads: list[set[int]] = [set() for _ in self.operations]
@@ -56,12 +65,13 @@ class _Fusion:
         for number, operation in enumerate(self.operations):
             if self.kinds[number] in ("same", "nothing"):
                 continue
-            sources = {self._origin(source) for source in self._inputs(operation)}
+            sources = {self._origin(source) for source in operation.inputs}
             self.reads[number] = {one for one in sources if self.kinds[one] != "nothing"}
             for source in self.reads[number]:
                 self.readers[source].add(number)
         self.fetched = {self._origin(source) for source in program.fetched}
         self.gone: set[int] = set()
+        self.grown: set[int] = set()  # with others in it that are not light
 
     def run(self) -> Program:
         candidates = [
@@ -83,6 +93,26 @@ class _Fusion:
                     heapq.heappush(candidates, (-self._gain(other), other))
         return self._remaining()
 
+    def _end_with_bias(self) -> None:
+        """A convolution's kernel adds the bias, too."""
+        uses = [0] * len(self.operations)
+        for operation in self.operations:
+            for number, _ in operation.inputs:
+                uses[number] += 1
+        for number, operation in enumerate(self.operations):
+            if operation.type == "BiasAdd":
+                source = self._origin(operation.inputs[0])
+                if self.operations[source].type.startswith(CONVOLUTIONS) and uses[source] == 1:
+                    self.kinds[number] = "same"
+
+    def _keep_before_erf(self) -> None:
+        """What the error function is taken of in 16 bits is written and kept for the gradient (in XLA's buffers)."""
+        for operation in self.operations:
+            if operation.type in ("Erf", "Erfc") and operation.dtypes and "16" in operation.dtypes[0]:
+                number = self._origin(operation.inputs[0])
+                if self.kinds[number] == "mapped":
+                    self.kinds[number] = "reduction"
+
     def _origin(self, source: Output) -> int:
         number, position = source
         while self.kinds[number] == "same" and self.operations[number].inputs:
@@ -90,29 +120,12 @@ class _Fusion:
             number, position = inputs[min(position, len(inputs) - 1)]
         return number
 
-    def _inputs(self, operation: Operation) -> tuple[Output, ...]:
-        """XLA asks of a ReLU's input where it was positive, which leaves its output to the next layer alone.
-
-        Not behind a product of matrices, whose kernel ends with the ReLU.
-        """
-        if operation.type in ("ReluGrad", "Relu6Grad") and len(operation.inputs) > 1:
-            relu = self.operations[self._origin(operation.inputs[1])]
-            if relu.type in ("Relu", "Relu6") and not self._is_product(relu.inputs[0]):
-                return operation.inputs[0], relu.inputs[0]
-        return operation.inputs
-
-    def _is_product(self, source: Output) -> bool:
-        operation = self.operations[self._origin(source)]
-        if operation.type in ("BiasAdd", "Add", "AddV2") and operation.inputs:
-            operation = self.operations[self._origin(operation.inputs[0])]
-        return "MatMul" in operation.type
-
     def _gain(self, number: int) -> float:
         """Bytes that need not be moved if all readers compute it themselves; negative where one of them cannot."""
         readers = self.readers[number]
         if number in self.fetched or not readers:
             return -1
-        if any(self.kinds[reader] == "whole" for reader in readers):
+        if any(self.kinds[reader] == "whole" or self._computes_again(number, reader) for reader in readers):
             return -1
         size, cost = self.sizes[number], self.costs[number]
         alone = _START + size + cost + sum(self.sizes[source] for source in self.reads[number])
@@ -121,6 +134,12 @@ class _Fusion:
             alone += size
             fused += cost + sum(self.sizes[one] for one in self.reads[number] - self.reads[reader])
         return alone - fused
+
+    def _computes_again(self, number: int, reader: int) -> bool:
+        """Whether windows that overlap would compute too much more than once."""
+        if self.operations[reader].overlap <= 1:
+            return False
+        return self.sizes[number] > _CACHE or number in self.grown
 
     def _fuse(self, number: int) -> set[int]:
         """Its readers read what it read. Gives back those whose gain is another now."""
@@ -133,6 +152,8 @@ class _Fusion:
             self.readers[source].discard(number)
             self.readers[source] |= readers
         self.gone.add(number)
+        if number in self.grown or self.operations[number].type not in _LIGHT:
+            self.grown |= readers
         return sources | readers
 
     def _remaining(self) -> Program:
@@ -141,56 +162,82 @@ class _Fusion:
             for number, kind in enumerate(self.kinds)
             if kind not in ("same", "nothing") and number not in self.gone
         ]
-        zeros = self._zeros()
         made: list[Operation] = []
         places: dict[int, int] = {}
-        shared: dict[int, int] = {}  # where the zeros of a size are
         for number in left:
+            if self.operations[number].type == "Compare":
+                self._with_its_sum(number)
+        self._place_zeros(left)
+        for number in self._in_order(left):
             places[number] = len(made)
-            kernel = self._kernel(number, places)
-            if number in zeros and kernel.outputs and kernel.outputs[0] in shared:
-                kernel.inputs += ((shared[kernel.outputs[0]], 0),)
-            made.append(kernel)
-            for size in zeros.get(number, ()):
-                if size not in shared:
-                    shared[size] = len(made)
-                    made.append(Operation("zeros", "Zeros", ((places[number], 0),), (), (size,)))
+            made.append(self._kernel(number, places))
         fetched = sorted(places[number] for number in self.fetched if number in places)
         return Program(made, tuple((place, 0) for place in fetched))
 
-    def _zeros(self) -> dict[int, tuple[int, ...]]:
-        """The zeros that max pooling's gradient is scattered into are those that a ReLU before it compared with.
+    def _in_order(self, left: list[int]) -> list[int]:
+        """After what they read, also where that was added."""
+        order: list[int] = []
+        seen: set[int] = set()
+        for root in left:
+            stack = [root]
+            while stack:
+                waits = [one for one in sorted(self.reads[stack[-1]]) if one not in seen]
+                if waits and stack[-1] not in seen:
+                    stack += waits
+                elif (number := stack.pop()) not in seen:
+                    seen.add(number)
+                    order.append(number)
+        return order
 
-        They are written once for a size, and live from the ReLU on. By the kernel after which they are there.
+    def _with_its_sum(self, number: int) -> None:
+        """A mask that the sum for a bias' gradient reads comes out of the sum's kernel."""
+        for reader in self.readers[number]:
+            if self.operations[reader].type == "BiasAddGrad":
+                self.reads[number] |= {one for one in self.reads[reader] if one < number}
+
+    def _place_zeros(self, left: list[int]) -> None:
+        """Zeros that ReLUs compare with come out of the first ReLU's kernel, and are copied for what is put on them.
+
+        Where no ReLU is written they are a kernel of their own, and XLA has it write the copies, too
+        (xla/service/gpu/transforms/copy_fusion.cc).
         """
-        found: dict[int, tuple[int, ...]] = {}
-        for number, operation in enumerate(self.operations):
-            if is_pooling_gradient(operation) and operation.inputs:
-                source = self._origin(operation.inputs[0])
-                if self.operations[source].type in ("Relu", "Relu6"):
-                    found[source] = (self.sizes[source],)
-                    found.setdefault(number, ())
-        return found
+        written: dict[int, int] = {}
+        for one in left:
+            if self.operations[one].type in RELUS:
+                written.setdefault(self.sizes[one], one)
+        for one in left:
+            relu = written.get(self.sizes[one])
+            if self.operations[one].type == "Zeros" and relu is not None and self._copies(one):
+                self.reads[one].add(relu)
+                if self.channels_first and "16" not in "".join(self.operations[one].dtypes):
+                    continue  # a convolution frees nothing then, and gives way to copies
+                for copy in self._copies(one):
+                    for scatter in self.readers[copy]:
+                        self.reads[copy] |= self.reads[scatter] - {copy}
+
+    def _copies(self, number: int) -> list[int]:
+        return [reader for reader in self.readers[number] if self.operations[reader].type == "ZerosCopy"]
 
     def _kernel(self, number: int, places: dict[int, int]) -> Operation:
         operation, kind = self.operations[number], self.kinds[number]
         inputs = tuple((places[source], 0) for source in sorted(self.reads[number]) if source in places)
         size = 0 if kind == "update" else self.sizes[number]
-        written = {"mapped": "Fusion" if len(inputs) <= _IN_PLACE else "Kernel", "update": "Update"}
+        scratch = self._scratch(operation)
+        reduced = any(self.kinds[reader] == "reduction" for reader in self.readers[number])
+        written = {"mapped": "Kernel" if reduced else "Fusion", "update": "Update"}
         return Operation(
             operation.name,
             written.get(kind if size else "update", operation.type),
             inputs,
             (),
-            (size,) if size else (),
+            (size, scratch) if size or scratch else (),
             operation.shapes[:1],
             operation.dtypes[:1],
         )
 
-
-def is_pooling_gradient(operation: Operation) -> bool:
-    """Of max pooling: a scatter in XLA."""
-    return operation.type.startswith("MaxPool") and "Grad" in operation.type
+    def _scratch(self, operation: Operation) -> int:
+        """What a kernel writes beside its result and gives back at once."""
+        return sum(operation.outputs[1:]) if operation.type in _WITH_SCRATCH else 0
 
 
 def _kind(operation: Operation) -> str:
@@ -201,7 +248,7 @@ def _kind(operation: Operation) -> str:
         return "nothing"
     if kind in _SAME:
         return "same"
-    if kind in _REDUCTIONS:
+    if kind in _REDUCTIONS or kind in _POOLS:
         return "reduction"
     if kind.startswith(_UPDATES):
         return "update"
@@ -211,7 +258,7 @@ def _kind(operation: Operation) -> str:
 def _size(operation: Operation) -> int:
     if operation.type in LOOPS and operation.body is not None:
         return stacked_bytes(operation)
-    return sum(operation.outputs)
+    return sum(operation.outputs[:1] if operation.type in _WITH_SCRATCH else operation.outputs)
 
 
 def _cost(operation: Operation) -> float:

@@ -40,13 +40,20 @@ def stacked_bytes(loop: Operation) -> int:
     """
     body = loop.body
     assert body is not None
-    pushed = sum(
-        rounded(_bytes(body, operation.inputs[-1]))
-        for operation in body.operations
-        if operation.type in _PUSHES
-    )
+    pushed: list[int] = []
+    placed: dict[Output, int] = {}  # at the round's own place: the same values pushed once more are the same array
+    for operation in body.operations:
+        if operation.type not in _PUSHES:
+            continue
+        source = _source(body, operation.inputs[-1])
+        size = rounded(_bytes(body, operation.inputs[-1]))
+        if operation.type == "TensorListSetItem":
+            if body.operations[operation.inputs[1][0]].type != "Const":  # else one place for all rounds
+                placed[source] = size
+        elif source not in placed:
+            pushed.append(size)
     others = sum(size for size, dtype in zip(loop.outputs, loop.dtypes, strict=True) if dtype != "variant")
-    return loop.rounds * pushed + others
+    return loop.rounds * (sum(pushed) + sum(placed.values())) + others
 
 
 def _pushed(body: Program, result: Output) -> Output | None:

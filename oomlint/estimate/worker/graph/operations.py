@@ -11,7 +11,8 @@ Output = tuple[int, int]  # an operation's number, and which of its outputs
 class Operation:
     """One operation. `outputs` are bytes, `shapes` the outputs' shapes; `inputs` name other operations' outputs.
 
-    `variable` is the handle that it reads or writes; `body` what a loop runs, for `rounds` rounds.
+    `variable` is the handle that it reads or writes; `body` what a loop runs, for `rounds` rounds;
+    `overlap` how often the windows of a pooling read an element.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Operation:
     variable: str = ""
     body: Program | None = None
     rounds: int = 1
+    overlap: float = 1.0
 
 
 @dataclass(slots=True)

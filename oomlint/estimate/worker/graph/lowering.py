@@ -1,0 +1,221 @@
+"""A step's operations as XLA sees them where they are not TensorFlow's.
+
+Seen in the buffers that XLA assigns (benchmarks/estimate/xla_points.py writes them down), each rule in several models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS, Copies, source_of
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program
+
+_BRANCHES = ("If", "StatelessIf")
+_INDEX = 4  # bytes
+RELUS = frozenset({"Relu", "Relu6"})
+
+
+def lowered(program: Program, channels_first: bool = False) -> Program:
+    """The operations that become several, or others: ReLUs' and max pooling's gradients, sums by row, convolutions.
+
+    A constant of zeros is one for all operations of a size. It is written where something cannot do without: a scatter.
+    """
+    operations = list(program.operations)
+    readers = _readers(program)
+    zeros: dict[int, int] = {}  # those with which ReLUs compare
+    for number in sorted(_pooled_relus(program, readers)):
+        relu, size = operations[number], sum(operations[number].outputs)
+        if size not in zeros:
+            zeros[size] = len(operations)
+            operations.append(_new("zeros", "Zeros", (), relu.shapes[:1], size, relu.dtypes[:1]))
+    copies = Copies(operations, channels_first)
+    sums: dict[int, int] = {}  # the zeros of sums by row
+    for number, operation in enumerate(program.operations):
+        if operation.type in ("MaxPool", "MaxPool3D") and operation.inputs:
+            source = operations[source_of(operations, operation.inputs[0])]
+            if source.type in RELUS and sum(source.outputs) in zeros:  # which the ReLU's kernel writes, too
+                operations[number] = replace(
+                    operation, inputs=(*operation.inputs, (zeros[sum(source.outputs)], 0))
+                )
+        elif operation.type in ("ReluGrad", "Relu6Grad") and len(operation.inputs) > 1:
+            operations.append(_positive(operation, operations))
+            inputs = [operation.inputs[0], (len(operations) - 1, 0)]
+            if sum(operation.outputs) in zeros:
+                inputs.append((zeros[sum(operation.outputs)], 0))
+            operations[number] = replace(operation, type="Select", inputs=tuple(inputs))
+        elif is_pooling_gradient(operation) and len(operation.inputs) > 2:
+            _scattered(number, operations, program, readers, zeros)
+        elif operation.type == "UnsortedSegmentSum":
+            size, shapes, dtypes = sum(operation.outputs), operation.shapes[:1], operation.dtypes[:1]
+            inputs = [*operation.inputs, (len(operations), 0)]
+            if size in sums:
+                operations.append(_new("zeros", "ZerosCopy", ((sums[size], 0),), shapes, size, dtypes))
+            else:
+                sums[size] = len(operations)
+                operations.append(_new("zeros", "Zeros", (), shapes, size, dtypes))
+            operations[number] = replace(operation, type="PoolScatter", inputs=tuple(inputs))
+        elif operation.type in _BRANCHES and operation.body is not None:
+            operations[number] = replace(operation, outputs=(0, _dense(operation, program)))
+        elif operation.type.startswith(CONVOLUTIONS):
+            operations[number] = copies.convolution(operation)
+    return _in_order(replace(program, operations=operations))
+
+
+def _dense(branch: Operation, program: Program) -> int:
+    """Bytes of the largest gradient of a table that is made dense in a branch.
+
+    Its rows are not known there; the mask of what is finite has as many.
+    """
+    assert branch.body is not None
+    if not any(operation.type == "UnsortedSegmentSum" for operation in branch.body.operations):
+        return 0
+    masks = (
+        one for one in program.operations if one.type == "TensorScatterUpdate" and one.dtypes == ("bool",)
+    )
+    return 4 * max((sum(one.outputs) for one in masks), default=0)
+
+
+def _positive(gradient: Operation, operations: list[Operation]) -> Operation:
+    """Where a ReLU's input is positive, a byte for each element: asked of its input, which leaves its output alone.
+
+    Not behind a product of matrices, whose kernel ends with the ReLU.
+    """
+    asked = gradient.inputs[1]
+    relu = operations[source_of(operations, asked)]
+    if relu.type in RELUS and not _is_product(relu.inputs[0], operations):
+        asked = relu.inputs[0]
+    name, count = f"{gradient.name}/positive", _elements(gradient)
+    return _new(name, "Compare", (asked,), gradient.shapes[:1], count, ("bool",))
+
+
+def _is_product(source: Output, operations: list[Operation]) -> bool:
+    operation = operations[source_of(operations, source)]
+    if operation.type in ("BiasAdd", "Add", "AddV2") and operation.inputs:
+        operation = operations[source_of(operations, operation.inputs[0])]
+    return "MatMul" in operation.type
+
+
+def _scattered(
+    number: int,
+    operations: list[Operation],
+    program: Program,
+    readers: list[list[int]],
+    zeros: dict[int, int],
+) -> None:
+    """The gradient of max pooling: where each window's largest is, by axis; the gradient is put there.
+
+    On zeros: those with which a ReLU compares, or its own. Where it is added to another gradient, on that.
+    """
+    gradient = program.operations[number]
+    pooled, size = program.operations[gradient.inputs[-1][0]], sum(gradient.outputs)
+    forward = program.operations[gradient.inputs[1][0]]
+    axes = max(len(gradient.shapes[0]), 1) if gradient.shapes else 1
+    windows = _new(
+        f"{gradient.name}/windows",
+        "PoolWindows",
+        gradient.inputs[:1],
+        pooled.shapes[:1],
+        axes * _INDEX * _elements(pooled),
+        ("int32",),
+    )
+    windows.outputs += pooled.outputs[:1]  # the value, which nobody needs any more
+    windows.overlap = forward.overlap
+    relu = program.operations[source_of(operations, gradient.inputs[0])]
+    if relu.type in RELUS and sum(relu.outputs) in zeros:
+        windows.inputs += ((zeros[sum(relu.outputs)], 0),)
+    operations.append(windows)
+    inputs = [(len(operations) - 1, 0), gradient.inputs[-1]]
+    total = _sum_with_others(number, program, readers)
+    if total is not None:
+        others = tuple(one for one in program.operations[total].inputs if one[0] != number)
+        base = _new(f"{gradient.name}/others", "Base", others, gradient.shapes[:1], size, gradient.dtypes[:1])
+        operations[total] = replace(operations[total], type="Identity", inputs=((number, 0),))
+    elif size in zeros:
+        base = _new("zeros", "ZerosCopy", ((zeros[size], 0),), gradient.shapes[:1], size, gradient.dtypes[:1])
+    else:
+        base = _new("zeros", "Zeros", (), gradient.shapes[:1], size, gradient.dtypes[:1])
+    inputs.append((len(operations), 0))
+    operations.append(base)
+    operations[number] = replace(gradient, type="PoolScatter", inputs=tuple(inputs))
+
+
+def _sum_with_others(number: int, program: Program, readers: list[list[int]]) -> int | None:
+    """The sum that alone reads it, with something else."""
+    if len(readers[number]) != 1:
+        return None
+    total = readers[number][0]
+    operation = program.operations[total]
+    if operation.type not in ("AddN", "AddV2") or len({one for one, _ in operation.inputs}) < 2:
+        return None
+    return total
+
+
+def _readers(program: Program) -> list[list[int]]:
+    readers: list[list[int]] = [[] for _ in program.operations]
+    for number, operation in enumerate(program.operations):
+        for source, _ in operation.inputs:
+            readers[source].append(number)
+    return readers
+
+
+def _in_order(program: Program) -> Program:
+    """Each operation after those that it reads."""
+    order: list[int] = []
+    seen: set[int] = set()
+    for root in range(len(program.operations)):
+        stack = [root]
+        while stack:
+            number = stack[-1]
+            waits = [source for source, _ in program.operations[number].inputs if source not in seen]
+            if not waits or number in seen:
+                stack.pop()
+                if number not in seen:
+                    seen.add(number)
+                    order.append(number)
+            else:
+                stack += reversed(waits)
+    places = {number: place for place, number in enumerate(order)}
+
+    def moved(outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+        return tuple((places[number], position) for number, position in outputs)
+
+    operations = [
+        replace(program.operations[number], inputs=moved(program.operations[number].inputs), controls=())
+        for number in order
+    ]
+    return Program(operations, moved(program.fetched), tuple(places[one] for one in program.arguments))
+
+
+def _elements(operation: Operation) -> int:
+    item = 2 if operation.dtypes and "16" in operation.dtypes[0] else 4
+    return sum(operation.outputs[:1]) // item
+
+
+def _new(
+    name: str,
+    kind: str,
+    inputs: tuple[Output, ...],
+    shapes: tuple[tuple[int, ...], ...],
+    size: int,
+    dtypes: tuple[str, ...],
+) -> Operation:
+    return Operation(name, kind, inputs, (), (size,), shapes, dtypes)
+
+
+def _pooled_relus(program: Program, readers: list[list[int]]) -> set[int]:
+    """The ReLUs whose outputs are pooled, with a gradient that is scattered over zeros."""
+    found = set()
+    for number, operation in enumerate(program.operations):
+        if is_pooling_gradient(operation) and operation.inputs:
+            source = source_of(program.operations, operation.inputs[0])
+            if (
+                program.operations[source].type in RELUS
+                and _sum_with_others(number, program, readers) is None
+            ):
+                found.add(source)
+    return found
+
+
+def is_pooling_gradient(operation: Operation) -> bool:
+    """Of max pooling: a scatter in XLA."""
+    return operation.type.startswith("MaxPool") and "Grad" in operation.type
