@@ -35,7 +35,6 @@ _SHOWN = 4_000  # characters of the user's own output that a report shows
 _SET = {
     "CUDA_VISIBLE_DEVICES": "-1",
     "TF_ENABLE_ONEDNN_OPTS": "0",
-    "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONUNBUFFERED": "1",
     "MPLBACKEND": "Agg",
     # Libraries that would fetch something say so at once instead.

@@ -116,3 +116,19 @@ def test_confined_code_has_no_network_and_starts_nothing(tmp_path: Path):
             socket.getaddrinfo("localhost", 80)
         with pytest.raises(RefusedError):
             subprocess.run([sys.executable, "-c", ""], check=False)
+
+
+def test_bytecode_is_kept_for_libraries_and_not_for_the_users_own_modules(tmp_path: Path, monkeypatch):
+    pytest.importorskip("tensorflow")
+    from oomlint.estimate.worker import making
+
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    assert "PYTHONDONTWRITEBYTECODE" not in launch._environment(tmp_path, [], {})
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "their_models.py").write_text(
+        "import keras\ndef build():\n    return keras.Sequential([keras.layers.Dense(1)])\n"
+    )
+    monkeypatch.setenv("OOMLINT_FOLDERS", str(tmp_path))
+    monkeypatch.setenv("OOMLINT_WORK", str(tmp_path / "work"))
+    making.make(Request("their_models:build"), [])
+    assert [path.name for path in tmp_path.iterdir()] == ["their_models.py"]

@@ -15,6 +15,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("import keras\n")
     (tmp_path / "net.keras").write_bytes(b"")
+    (tmp_path / "lab.ipynb").write_text("{}")
     (tmp_path / "exported").mkdir()
     (tmp_path / "exported" / "saved_model.pb").write_bytes(b"")
     return tmp_path
@@ -49,6 +50,8 @@ def test_forms(folder: Path, text: str, form: str, name: str):
         ("net.keras:build", "no Python file"),
         ("train.py:not a name", "no function's name"),
         (".", "no saved model"),
+        ("lab.ipynb", "jupyter nbconvert --to script lab.ipynb"),
+        ("lab.ipynb:build", "jupyter nbconvert --to script lab.ipynb"),
         ("something", "keras:ResNet50"),
     ],
 )

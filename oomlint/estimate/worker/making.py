@@ -31,6 +31,9 @@ class Made:
 
 def make(request: Request, assumptions: list[str]) -> Made:
     """The model of a request."""
+    # The libraries, imported by now, may keep their bytecode: compiling TensorFlow anew takes longer than the estimate.
+    # Nothing is written beside the user's own modules.
+    sys.dont_write_bytecode = True
     for folder in reversed(os.environ.get("OOMLINT_FOLDERS", "").split(os.pathsep)):
         if folder and folder not in sys.path:
             sys.path.append(folder)
