@@ -77,17 +77,17 @@ def test_what_comes_from_data_is_asked_for_and_may_be_given(tmp_path, monkeypatc
     text = """
         import os
         from tensorflow import keras
-        class_names = os.listdir("images")
-        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(len(class_names))])
+        words = os.listdir("texts")
+        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(len(words))])
         model.compile("sgd", "mse")
         model.fit(x, y)
         """
     with pytest.raises(EstimateError) as caught:
         build(tmp_path, text, monkeypatch)
     assert caught.value.line == 4
-    assert "class_names" in caught.value.message
-    assert "--arg class_names=VALUE" in caught.value.hint
-    subject = build(tmp_path, text, monkeypatch, arguments={"class_names": ["a", "b", "c"]})
+    assert "words" in caught.value.message
+    assert "--arg words=VALUE" in caught.value.hint
+    subject = build(tmp_path, text, monkeypatch, arguments={"words": ["a", "b", "c"]})
     assert subject.model.output_shape == (None, 3)
 
 
@@ -430,3 +430,50 @@ def test_registries_are_filled_and_functions_import_what_they_use(tmp_path, monk
     subject = build(tmp_path, text, monkeypatch)
     assert subject.model.count_params() == 8 * 40 + 40
     assert subject.data[0].shape == (16, 8)
+
+
+def test_scripts_for_keras_1_and_python_2(tmp_path, monkeypatch):
+    text = """
+        import numpy as np
+        from keras.layers.convolutional import Conv2D
+        from keras.layers import CuDNNLSTM, Dense, Flatten, Input, NoSuchLayer
+        from keras.models import Model
+        x = inputs = Input((16, 16, 3))
+        for i in xrange(2):
+            x = Conv2D(4, 3, 3)(x)
+        x = Dense(np.int64(6))(Flatten()(x))
+        model = Model(inputs, x)
+        model.compile("sgd", "mse")
+        model.fit(x=images, y=labels, nb_epoch=3)
+    """
+    shapes = [layer.output.shape for layer in build(tmp_path, text, monkeypatch).model.layers]
+    assert shapes == [(None, 16, 16, 3), (None, 14, 14, 4), (None, 12, 12, 4), (None, 576), (None, 6)]
+    text = text.replace("keras.layers.convolutional", "keras.layers")
+    text = text.replace("from keras.", "from tensorflow.keras.").replace("16, 16", "27, 27")
+    shapes = [layer.output.shape for layer in build(tmp_path, text, monkeypatch).model.layers]
+    assert shapes[1:3] == [(None, 9, 9, 4), (None, 3, 3, 4)]  # there, the third number was the strides
+
+
+def test_a_class_of_the_script_that_reads_and_knows_its_sizes(tmp_path, monkeypatch):
+    text = """
+        import numpy as np
+        from tensorflow import keras
+
+        class DIGITS:
+            side = 28
+            def __init__(self, folder):
+                self.images = np.load(folder)
+                self.flat = self.side * self.side
+
+        def load(name):
+            if name == "features":
+                return keras.applications.VGG16().predict(np.load(name)), 1
+            return np.load(name), 1
+
+        data = DIGITS("data")
+        x, y = load("digits")
+        model = keras.Sequential([keras.Input((data.flat,)), keras.layers.Dense(len(np.unique(y)))])
+        model.compile("sgd", "mse")
+        model.fit(data.images, data.labels)
+    """
+    assert build(tmp_path, text, monkeypatch).model.input_shape == (None, 784)

@@ -7,6 +7,7 @@ run knows of them (a constant, a shape), or stand for "not known" until somethin
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,7 +82,9 @@ class Taint:
         plain = names[0].rpartition(".")[2]
         if len(names) == 1 and plain in self.given and not self._makes_parts(value, scope):
             return [_bind(statement, names[0], missing(names[0], statement))]
-        if not self.depends(value, scope) or self._constructs(value, scope):
+        if self._constructs(value, scope) or not (
+            self.depends(value, scope) or (_are_data(names) and self._reads(value, scope))
+        ):
             return None
         if self.known.is_part(scope.unit, statement, names):
             return None
@@ -163,6 +166,13 @@ class Taint:
         """Whether an expression depends on data and makes no part of a model."""
         return not self._makes_parts(node, scope) and any(True for _ in self._sources(node, scope))
 
+    def _reads(self, value: ast.expr, scope: Scope) -> bool:
+        """Whether a function of the program that reads data gives it, whatever else that function makes."""
+        if not isinstance(value, ast.Call):
+            return False
+        callees = self.functions.callees(scope.unit, scope, value)
+        return any(self.functions.effects(callee).reads for callee in callees)
+
     def _sources(self, node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
         for one in ast.walk(node):
             match one:
@@ -211,12 +221,23 @@ class Taint:
                     return False
                 callees = self.functions.callees(scope.unit, scope, node)
                 if callees:
+                    if self._constructs(node, scope):
+                        return False  # what its constructor reads is left out there; the rest may be sizes
                     effects = [self.functions.effects(callee) for callee in callees]
                     return all(effect.reads and not effect.builds for effect in effects)
                 return bool(DATA_CALLS.fullmatch(name)) and not self._makes_parts(node, scope)
             case ast.Attribute(attr=attribute, ctx=ast.Load()):
                 return attribute in DATA_ATTRIBUTES and root_name(node) != "self"
         return False
+
+
+_SAMPLES = re.compile(r"[xX](_?(train|tr|test|val|valid|data)\w*)?")
+_LABELS = re.compile(r"[yYtT](_?(train|tr|test|val|valid|data)\w*)?|(labels?|targets?)(_\w+)?")
+
+
+def _are_data(names: list[str]) -> bool:
+    """`x, y = ...`: samples with their labels, as everybody calls them."""
+    return any(_SAMPLES.fullmatch(one) for one in names) and any(_LABELS.fullmatch(one) for one in names)
 
 
 def _targets(target: ast.expr) -> list[str]:

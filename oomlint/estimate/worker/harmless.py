@@ -17,6 +17,9 @@ from oomlint.estimate.worker.legacy import legacy_keras, renamed_optimizer_argum
 from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.trackers import wandb
 
+# Scripts that Python 3 parses and that still say them.
+_OF_PYTHON_2 = {"xrange": range, "unicode": str, "basestring": str, "long": int, "unichr": chr}
+
 
 @contextmanager
 def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
@@ -28,6 +31,8 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
             stack.enter_context(legacy_keras(assumptions))
         stack.enter_context(wandb())
         stack.enter_context(patch.object(builtins, "open", _beside_the_script(builtins.open)))
+        for name, today in _OF_PYTHON_2.items():
+            stack.enter_context(patch.object(builtins, name, today, create=True))
         _flags_have_their_defaults()
         parse = _Defaults(given)
         stack.enter_context(patch.object(argparse.ArgumentParser, "parse_args", parse.parse_args))

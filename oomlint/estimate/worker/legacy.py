@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from oomlint.estimate.worker.old_names import old_helpers
+from oomlint.estimate.worker.old_names import old_functions, old_helpers, signed
 from oomlint.estimate.worker.old_operations import understand_old_operations
 
 # Module of old -> modules of today in which its names are looked for, after the roots are removed.
@@ -60,6 +60,7 @@ _RENAMED = {
     "set_policy": "set_global_policy", "get_custom_objects": "get_custom_objects",
     "multi_gpu_model": "multi_gpu_model",
 }  # fmt: skip
+OF_OLD_KERAS = [False]  # the script imports `keras`, and it is not Keras 3's
 _ROOTS = (
     "keras_applications.",
     "tensorflow.python.keras.",
@@ -148,7 +149,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         _old_layers(keras, stack, used)
         _old_models(keras, stack, used)
         _old_names(keras, stack)
-        _old_functions(keras, stack, used)
+        old_functions(keras, stack, used)
         old_helpers(keras, stack, used, assumptions)
         understand_old_operations(keras, used)
         if not hasattr(keras, "engine"):
@@ -206,13 +207,7 @@ def _translated(original: Any, used: set[str]) -> Any:
             kwargs["learning_rate"] = 0.001
         original(self, *args, **kwargs)
 
-    return _signed(init, original)
-
-
-def _signed(init: Any, original: Any) -> Any:
-    """Keras reads the constructor's signature (`Operation.__new__`)."""
-    init.__signature__ = inspect.signature(original)
-    return init
+    return signed(init, original)
 
 
 _LAYER_ARGUMENTS = {
@@ -248,15 +243,19 @@ def _old_layers(keras: Any, stack: ExitStack, used: set[str]) -> None:
 def _translated_layer(name: str, original: Any, accepted: set[str], used: set[str]) -> Any:
     @functools.wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        if (
-            name in ("Conv2D", "Conv3D")
-            and len(args) >= 3
-            and isinstance(args[2], int)
-            and isinstance(args[1], int)
-        ):
-            size = 3 if name == "Conv2D" else 4  # Conv2D(filters, rows, columns)
-            if "border_mode" in kwargs or "subsample" in kwargs or ("activation" in kwargs and args[2] > 2):
-                args = (args[0], tuple(args[1:size]), *args[size:])
+        args = tuple(_plain_number(one) for one in args)
+        kwargs = {key: _plain_number(value) for key, value in kwargs.items()}
+        size = {"Conv2D": 3, "Conv3D": 4}.get(name, 0)
+        if size and len(args) >= size and all(isinstance(one, int) for one in args[1:size]):
+            # Conv2D(filters, rows, columns): `keras` took that up to Keras 2, `tf.keras` never did.
+            if OF_OLD_KERAS[0] or kwargs.keys() & {
+                "border_mode",
+                "subsample",
+                "bias",
+                "init",
+                "dim_ordering",
+            }:
+                args = (args[0], args[1:size], *args[size:])
                 used.add(f"{name}(filters, rows, columns)")
         if name == "Conv2D" and "nb_row" in kwargs:
             kwargs["kernel_size"] = (kwargs.pop("nb_row"), kwargs.pop("nb_col"))
@@ -296,7 +295,13 @@ def _translated_layer(name: str, original: Any, accepted: set[str], used: set[st
                 kwargs["input_shape"] = (None, value) if recurrent else (value,)
         original(self, *args, **kwargs)
 
-    return _signed(init, original)
+    return signed(init, original)
+
+
+def _plain_number(value: Any) -> Any:
+    """A number of NumPy as Python's: Keras 3 takes no other for a count of units."""
+    kind = type(value)
+    return value.item() if kind.__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value
 
 
 def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
@@ -344,7 +349,9 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
 
 def _old_names(keras: Any, stack: ExitStack) -> None:
     """Attributes of `keras.layers` and the like that are gone."""
-    modules = [keras.layers, *filter(None, [sys.modules.get("tensorflow.keras.layers")])]
+    modules = [keras.layers]
+    if keras.backend.backend() == "tensorflow":
+        modules.append(import_module("keras._tf_keras.keras.layers"))  # what `tf.keras.layers` is
     for module in modules:
         for old, new in _RENAMED.items():
             if not hasattr(module, old) and hasattr(keras.layers, new):
@@ -361,53 +368,3 @@ def _old_names(keras: Any, stack: ExitStack) -> None:
         for name in ("legacy", "experimental"):
             if not hasattr(module, name) or name == "legacy":
                 stack.enter_context(patch.object(module, name, keras.optimizers, create=True))
-
-
-def _old_functions(keras: Any, stack: ExitStack, used: set[str]) -> None:
-    """`Input(shape=77)`, `l2(l=0.01)`, metrics that are functions."""
-    make_input = keras.Input
-
-    @functools.wraps(make_input)
-    def Input(shape: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(shape, int):
-            shape = (shape,)
-            used.add("Input(shape=NUMBER)")
-        if "batch_input_shape" in kwargs:
-            kwargs["batch_shape"] = kwargs.pop("batch_input_shape")
-        return make_input(shape, *args, **kwargs)
-
-    namespaces = [keras, keras.layers]
-    for name in (
-        "tensorflow.keras",
-        "tensorflow.keras.layers",
-        "keras._tf_keras.keras",
-        "keras._tf_keras.keras.layers",
-    ):
-        if name in sys.modules:
-            namespaces.append(sys.modules[name])
-    for namespace in namespaces:
-        stack.enter_context(patch.object(namespace, "Input", Input))
-    for name in ("L1", "L2"):
-        cls = getattr(keras.regularizers, name)
-        stack.enter_context(patch.object(cls, "__init__", _of_l(name.lower(), cls.__init__)))
-    for namespace in (keras.metrics, sys.modules.get("keras._tf_keras.keras.metrics", keras.metrics)):
-        for name in dir(keras.losses):
-            if name[0].islower() and not hasattr(namespace, name):
-                stack.enter_context(patch.object(namespace, name, getattr(keras.losses, name), create=True))
-    utils = keras.applications.imagenet_utils
-    source = sys.modules.get("keras.src.applications.imagenet_utils", utils)
-    if hasattr(source, "obtain_input_shape"):
-        for namespace in (utils, source):
-            stack.enter_context(
-                patch.object(namespace, "_obtain_input_shape", source.obtain_input_shape, create=True)
-            )
-
-
-def _of_l(name: str, original: Any) -> Any:
-    @functools.wraps(original)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        if "l" in kwargs:
-            kwargs[name] = kwargs.pop("l")
-        original(self, *args, **kwargs)
-
-    return _signed(init, original)

@@ -1,20 +1,24 @@
-"""Helpers that are gone without a successor of the same form: `Merge`, `multi_gpu_model`, TensorFlow 1's optimizers."""
+"""Functions of older Keras that are gone or took other arguments: `Merge`, `multi_gpu_model`, `Input(shape=77)`,
+TensorFlow 1's optimizers."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
 
 def old_helpers(keras: Any, stack: ExitStack, used: set[str], assumptions: list[str]) -> None:
     """They are found, until the stack is left."""
-    layers = [keras.layers, *_loaded("keras._tf_keras.keras.layers")]
+    layers = [keras.layers, *_of_tf_keras(keras, "layers")]
     for name, helper in (("merge", _merge(keras, used)), ("Merge", _merge_layer(keras, used))):
         _put(layers, name, helper, stack)
-    utilities = [keras.utils, *_loaded("keras._tf_keras.keras.utils")]
+    utilities = [keras.utils, *_of_tf_keras(keras, "utils")]
     _put(utilities, "multi_gpu_model", _multi_gpu_model(assumptions), stack)
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is None:
@@ -36,8 +40,11 @@ _OPTIMIZERS = {
 }
 
 
-def _loaded(name: str) -> list[Any]:
-    return [sys.modules[name]] if name in sys.modules else []
+def _of_tf_keras(keras: Any, name: str) -> list[Any]:
+    """What `tf.keras.layers` and the like are: modules of their own."""
+    if keras.backend.backend() != "tensorflow":
+        return []
+    return [import_module(f"keras._tf_keras.keras.{name}")]
 
 
 def _put(namespaces: list[Any], name: str, helper: Any, stack: ExitStack) -> None:
@@ -94,3 +101,59 @@ def _multi_gpu_model(assumptions: list[str]) -> Callable[..., Any]:
         return model
 
     return multi_gpu_model
+
+
+def old_functions(keras: Any, stack: ExitStack, used: set[str]) -> None:
+    """`Input(shape=77)`, `l2(l=0.01)`, metrics that are functions."""
+    make_input = keras.Input
+
+    @functools.wraps(make_input)
+    def Input(shape: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(shape, int):
+            shape = (shape,)
+            used.add("Input(shape=NUMBER)")
+        if "batch_input_shape" in kwargs:
+            kwargs["batch_shape"] = kwargs.pop("batch_input_shape")
+        return make_input(shape, *args, **kwargs)
+
+    namespaces = [keras, keras.layers]
+    for name in (
+        "tensorflow.keras",
+        "tensorflow.keras.layers",
+        "keras._tf_keras.keras",
+        "keras._tf_keras.keras.layers",
+    ):
+        if name in sys.modules:
+            namespaces.append(sys.modules[name])
+    for namespace in namespaces:
+        stack.enter_context(patch.object(namespace, "Input", Input))
+    for name in ("L1", "L2"):
+        cls = getattr(keras.regularizers, name)
+        stack.enter_context(patch.object(cls, "__init__", _of_l(name.lower(), cls.__init__)))
+    for namespace in (keras.metrics, sys.modules.get("keras._tf_keras.keras.metrics", keras.metrics)):
+        for name in dir(keras.losses):
+            if name[0].islower() and not hasattr(namespace, name):
+                stack.enter_context(patch.object(namespace, name, getattr(keras.losses, name), create=True))
+    utils = keras.applications.imagenet_utils
+    source = sys.modules.get("keras.src.applications.imagenet_utils", utils)
+    if hasattr(source, "obtain_input_shape"):
+        for namespace in (utils, source):
+            stack.enter_context(
+                patch.object(namespace, "_obtain_input_shape", source.obtain_input_shape, create=True)
+            )
+
+
+def _of_l(name: str, original: Any) -> Any:
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "l" in kwargs:
+            kwargs[name] = kwargs.pop("l")
+        original(self, *args, **kwargs)
+
+    return signed(init, original)
+
+
+def signed(init: Any, original: Any) -> Any:
+    """Keras reads the constructor's signature (`Operation.__new__`)."""
+    init.__signature__ = inspect.signature(original)
+    return init

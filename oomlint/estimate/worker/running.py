@@ -17,7 +17,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import classes, making, project_modules, stand_ins
+from oomlint.estimate.worker import classes, legacy, making, project_modules, stand_ins
 from oomlint.estimate.worker.harmless import harmless
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.stand_ins import Missing, NeededError, TrainedSignal
@@ -48,6 +48,8 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     path = request.names.get("path", "script.py")
     stand_ins.GIVEN.clear()
     stand_ins.GIVEN.update(assumed | request.arguments)
+    old = request.names.get("keras") == "2" and not re.search(r"\b(tensorflow|tf)\.keras\b", request.source)
+    legacy.OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
     stand_ins.INPUT_SHAPE[:] = [request.input_shape] if request.input_shape is not None else []
     failures: list[Missing] = []
     lines = json.loads(request.names.get("lines:__main__", "[]"))
@@ -238,8 +240,19 @@ def compiled(text: str, path: str, lines: list[int]) -> Any:
 
 def _guarded(body: list[ast.stmt], top: bool) -> list[ast.stmt]:
     # What leads on to the training call is the last statement of its block.
-    last = len(body) - 1
-    return [_guard(statement, top, index == last) for index, statement in enumerate(body)]
+    apart = [one for statement in body for one in _one_by_one(statement)]
+    last = len(apart) - 1
+    return [_guard(statement, top, index == last) for index, statement in enumerate(apart)]
+
+
+def _one_by_one(statement: ast.stmt) -> list[ast.stmt]:
+    """An import of several names as several imports: one that is not there any more takes no other along."""
+    if not isinstance(statement, ast.ImportFrom) or statement.module == "__future__":
+        return [statement]
+    return [
+        ast.copy_location(ast.ImportFrom(statement.module, [alias], statement.level), statement)
+        for alias in statement.names
+    ]
 
 
 def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
