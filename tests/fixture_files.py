@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oomlint.documents.python_file import Document, document_from_text, read_document
+from oomlint.dryrun import Trace
+from oomlint.engine.estimating import Estimator
 from oomlint.engine.resolver import ProjectModules
+from oomlint.estimate.request import Request
+from oomlint.estimate.result import Estimate
 from oomlint.findings.diagnostic import Diagnostic
+from oomlint.findings.estimates import Estimated
 from oomlint.findings.registry import RegisteredRule
 from oomlint.project.settings import Settings
 from oomlint.syntax.parse import parse
@@ -20,6 +25,7 @@ from oomlint.testing import fix_text, generation, rules_named, run_rules
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 _FOLDER = re.compile(r"(OOM\d{3})-[a-z0-9-]+")
+WITH_RECORDS = ("OOM601",)  # rules whose fixtures have recorded estimates beside them
 KINDS = ("bad", "good", "like", "fixed")
 
 
@@ -56,6 +62,14 @@ class Fixture:
         """Its rule, alone."""
         return rules_named([self.code])
 
+    def estimate(self, trace: Trace, settings: Settings) -> Estimated | None:
+        """The estimate that was recorded beside it: for a text that has become the fixed one, that one's."""
+        path = self.path
+        if self.kind == "bad" and self.fixed.exists():
+            if trace.source.document.text == read_document(self.fixed).text:
+                path = self.fixed
+        return recorded(path.with_suffix(".json"), trace, settings)
+
     def document(self, text: str | None = None) -> Document:
         """As it lies on disk, or with another text in its place."""
         if text is None:
@@ -70,6 +84,7 @@ class Fixture:
             document,
             settings=settings(self.code, document.text),
             resolver=modules(self.path.parent),
+            estimate=self.estimate if self.code in WITH_RECORDS else None,
         )
 
     def mend(self, path: Path | None = None) -> str:
@@ -80,7 +95,20 @@ class Fixture:
             document,
             settings=settings(self.code, document.text),
             resolver=modules(self.path.parent),
+            estimate=self.estimate if self.code in WITH_RECORDS else None,
         )
+
+
+def recorded(path: Path, trace: Trace, settings: Settings) -> Estimated | None:
+    """All of an estimate but the child process, whose answer `tests/record_estimates.py` wrote down."""
+
+    def ask(request: Request, folders: Sequence[Path]) -> Estimate:
+        return Estimate.from_json(path.read_text("utf-8"))
+
+    estimator = Estimator(read_document, ask)
+    found = estimator(trace, settings)
+    assert not estimator.remarks
+    return found
 
 
 def settings(code: str, text: str) -> Settings:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fixture_files import FIXTURES, ROOT, fixtures, rule_folders, settings
+from fixture_files import FIXTURES, ROOT, WITH_RECORDS, fixtures, recorded, rule_folders, settings
 
 from oomlint.documents.python_file import document_from_text
+from oomlint.dryrun import Trace
+from oomlint.findings.estimates import Estimated
 from oomlint.findings.model import Safety
 from oomlint.findings.own import OWN_RULES, PAGES
 from oomlint.findings.registry import RegisteredRule, load_rules
+from oomlint.project.settings import Settings
 from oomlint.testing import run_rules
 
 if sys.version_info >= (3, 11):
@@ -106,6 +109,22 @@ def _blocks(section: str) -> Iterator[str]:
     yield from re.findall(r"^```python\n(.*?)^```", section, flags=re.MULTILINE | re.DOTALL)
 
 
+def blocks_of(entry: RegisteredRule) -> list[tuple[str, str]]:
+    """The code blocks of a rule's page, named `example`, `example_2`, `instead` ..."""
+    sections = _sections(entry.page)
+    return [
+        (name if number == 1 else f"{name}_{number}", block)
+        for name, title in (("example", "Example"), ("instead", "Use instead"))
+        for number, block in enumerate(_blocks(sections[title]), 1)
+    ]
+
+
+def page_estimate(entry: RegisteredRule, name: str) -> Callable[[Trace, Settings], Estimated | None]:
+    """The estimate of a page's code block, as it was recorded."""
+    path = FIXTURES / f"{entry.code}-{entry.rule.name}" / f"{name}.json"
+    return lambda trace, settings: recorded(path, trace, settings)
+
+
 PAGES_OF_ALL = {rule.code: page for rule, page in PAGES.items()} | {entry.code: entry.page for entry in RULES}
 
 
@@ -121,15 +140,14 @@ def test_pages_have_a_summary_and_all_headings(code: str):
 
 @pytest.mark.parametrize("entry", **_rules())
 def test_examples_trigger_and_what_to_use_instead_does_not(entry: RegisteredRule):
-    sections = _sections(entry.page)
-    bad, good = list(_blocks(sections["Example"])), list(_blocks(sections["Use instead"]))
-    assert bad
-    assert good
-    for block, expected in [*((block, True) for block in bad), *((block, False) for block in good)]:
+    found = {name.partition("_")[0] for name, _ in blocks_of(entry)}
+    assert found == {"example", "instead"}
+    for name, block in blocks_of(entry):
         ast.parse(block)
         document = document_from_text(block, "example.py")
-        found = run_rules([entry], document, settings=settings(entry.code, block))
-        assert bool(found) is expected, block
+        estimate = page_estimate(entry, name) if entry.code in WITH_RECORDS else None
+        found = run_rules([entry], document, settings=settings(entry.code, block), estimate=estimate)
+        assert bool(found) is name.startswith("example"), block
 
 
 @pytest.mark.parametrize("entry", **_rules())

@@ -5,13 +5,14 @@ Nothing else of the engine starts a process, and nobody imports this module unle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.queries import replicas
-from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
-from oomlint.dryrun.queries.trained_models import FIT
+from oomlint.dryrun.queries.built import learn
+from oomlint.dryrun.queries.gpu_setup import on_a_tpu
+from oomlint.dryrun.queries.tape_training import tape_trainings
+from oomlint.dryrun.queries.trained_models import FIT, tries_sizes
 from oomlint.dryrun.queries.unit_tests import in_test, is_test_module
 from oomlint.dryrun.trace import Body
 from oomlint.estimate import launch
@@ -52,7 +53,7 @@ class Estimator:
 
     def __call__(self, trace: Trace, settings: Settings) -> Estimated | None:
         """The estimate of a script that trains, at its own batch size; None where there is none to make."""
-        if is_test_module(trace.source) or not any(map(_runs, _training_calls(trace))):
+        if is_test_module(trace.source) or on_a_tpu(trace) or not any(map(_runs, _training_calls(trace))):
             return None
         try:
             return self._estimated(trace, settings)
@@ -69,22 +70,22 @@ class Estimator:
         if training is None or not training.reached:
             return None
         call = training.seen or _unseen(trace, training)
-        if call is None or in_test(call):
+        if call is None or in_test(call) or tries_sizes(call.context) or _elsewhere(sliced.names):
             return None
-        strategy = replicas.of_model(model_of(call.receiver), call)
-        if replicas.may_replicate(strategy) and not isinstance(training.batch, int):
-            raise EstimateError(
-                "how many samples each replica gets is not known", "slice", line=training.line
-            )
+        if sliced.names.get("strategy:whole") and not sliced.names.get("strategy:count"):
+            raise EstimateError("how many replicas share the batch is not known", "slice", line=training.line)
         kind = sliced.names.get("backend"), sliced.names.get("keras")
         if kind in self._missing:
             return None
         try:
-            return Estimated(self._answer(request_for(sliced, trace, settings), trace), call)
+            found = Estimated(self._answer(request_for(sliced, trace, settings), trace), call)
         except EstimateError as error:
             if error.kind == "extra":
                 self._missing.add(kind)
             raise
+        estimate = found.estimate
+        learn(trace, call, estimate.layers, estimate.batch_size if found.batch_known else None)
+        return found
 
     def _answer(self, request: Request, trace: Trace) -> Estimate:
         key = request.to_json()
@@ -132,6 +133,11 @@ def _training_calls(trace: Trace) -> list[Call]:
 def _runs(call: Call) -> bool:
     """Whether running the file comes to a call. What only importers call is theirs to be estimated for."""
     return all(body.called for body in call.context.all(Body))
+
+
+def _elsewhere(names: Mapping[str, str]) -> bool:
+    """Whether what trains is on TPUs, or its variables are spread over parameter servers."""
+    return names.get("strategy", "").startswith(("TPU", "ParameterServer"))
 
 
 def _unseen(trace: Trace, training: Training) -> Call | None:

@@ -73,6 +73,7 @@ from oomlint.dryrun.queries.saved_activations import (
 )
 from oomlint.dryrun.queries.trained_models import clearly_trained
 from oomlint.dryrun.sizes import human
+from oomlint.findings.estimates import estimated
 from oomlint.findings.model import Evidence, Rule, Safety, Severity
 
 if TYPE_CHECKING:
@@ -99,7 +100,10 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 
 
 def _found(trace: Trace, budget: Budget) -> Iterator[tuple[int, Finding]]:
+    told = estimated(trace)
     for trained in clearly_trained(trace):
+        if told is not None and told.is_of(trained.model, trained.step):
+            continue  # OOM601 has what it really takes
         saved = saved_activations(trained)
         if not saved or trained.step is None or certain(list(in_sequences(trained))) > budget.warn_gpu:
             continue  # of sequences OOM606 speaks

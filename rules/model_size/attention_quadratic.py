@@ -91,6 +91,7 @@ RULE = Rule(
         "Softmax",
     ),
     backends=TENSORFLOW_BACKEND,
+    estimated=True,
 )
 
 

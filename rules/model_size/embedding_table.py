@@ -84,6 +84,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("Embedding", "embedding_lookup", "add_weight"),
+    estimated=True,
 )
 
 

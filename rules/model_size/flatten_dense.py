@@ -84,6 +84,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("Dense", "VGG16", "VGG19"),
+    estimated=True,
 )
 
 

@@ -101,6 +101,7 @@ RULE = Rule(
     fix=Safety.DISPLAY,
     literals=("LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "TimeDistributed"),
     backends=TENSORFLOW_BACKEND,
+    estimated=True,
 )
 
 

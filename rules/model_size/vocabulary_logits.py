@@ -77,6 +77,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("Dense", "EinsumDense", "Conv1D", "matmul", "einsum"),
+    estimated=True,
 )
 
 

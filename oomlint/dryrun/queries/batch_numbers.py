@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.queries.pipelines import BATCHING
 from oomlint.dryrun.queries.tape_training import model_of
 from oomlint.dryrun.queries.trained_models import trained_models
-from oomlint.dryrun.values.base import Const, Sequence, deref
+from oomlint.dryrun.values.base import Const, Sequence, Step, deref
 from oomlint.syntax.place import Place
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def _decided(trace: Trace, training: Call, batch: Const, wanted: dict[int, int])
         origin = Place(origin.source, node.default)
     elif isinstance(node, cst.Call):
         call = next((one for one in trace.all_calls() if one.node is node), None)
+        if call is not None and "batch_size" not in call.signature:
+            return _of_the_only_stage(trace, training, wanted)
         argument = None if call is None else call.argument("batch_size")
         if argument is None:
             takes = call is not None and not call.opaque_arguments and "batch_size" in call.signature
@@ -71,6 +74,23 @@ def _decided(trace: Trace, training: Call, batch: Const, wanted: dict[int, int])
     if share is None or _shapes_the_model(trace, origin):
         return BatchNumber(origin, batch.trail)
     return BatchNumber(origin, batch.trail, origin, share)
+
+
+def _of_the_only_stage(trace: Trace, training: Call, wanted: dict[int, int]) -> BatchNumber:
+    """In a loop of the script's own a tensor knows its batch, but not who made it: the one stage that makes such."""
+    stages = {
+        id(stage.node): (stage, stage.value("batch_size"))
+        for name in BATCHING
+        for stage in trace.calls(f"tf.data.Dataset.{name}")
+    }
+    sizes = {
+        key: replace(size, trail=size.trail or (Step(stage.name.rpartition(".")[2], stage.place),))
+        for key, (stage, size) in stages.items()
+        if isinstance(size, Const) and size.value in wanted
+    }
+    if len(sizes) != 1:
+        return BatchNumber(training.place)
+    return _decided(trace, training, next(iter(sizes.values())), wanted)
 
 
 def _number(node: cst.CSTNode) -> int | None:

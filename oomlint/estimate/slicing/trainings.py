@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oomlint.dryrun.catalog.keras.training import inputs_in
-from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.queries.trained_models import FIT, trained_models
 from oomlint.dryrun.trace import Body
@@ -88,7 +87,7 @@ def _compiled(trace: Trace, program: Program, known: Known) -> Iterator[Training
             continue
         model = model_of(call.receiver)
         if model is not None:
-            _tell(training, model, call)
+            _tell(training, model)
             training.batch = batches.get(id(model), (None, None))[0]
         data = next((call.value(name) for name in ("x", "generator", "data") if call.argument(name)), None)
         training.element = element(None if data is None else inputs_in(data))
@@ -97,13 +96,9 @@ def _compiled(trace: Trace, program: Program, known: Known) -> Iterator[Training
         yield training
 
 
-def _tell(training: Training, model: Model, call: Call) -> None:
+def _tell(training: Training, model: Model) -> None:
     count = None if model.parameters is None else model.parameters.value
     training.parameters = count if isinstance(count, int) else None
-    strategy = replicas.of_model(model, call)
-    if replicas.replicates(strategy) and strategy is not None and strategy.replicas is not None:
-        number = strategy.replicas.value
-        training.replicas = number if isinstance(number, int) else None
 
 
 def _argument(training: Training, name: str) -> ast.expr | None:
@@ -152,7 +147,7 @@ def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
         if receiver is None:
             continue
         made = Training(receiver, unit, row, way, seen=call)
-        _tell(made, training.model, call)
+        _tell(made, training.model)
         made.batch = batches.get(id(training.model), (None, None))[0]
         made.element = _called_on(trace, training.model, call)
         made.by_hand = "graph" if call.context.role("tf.function") else "eager"
