@@ -293,6 +293,7 @@ CLASSES = """
         ("flow = keras.preprocessing.x().flow_from_directory('a')", "flow.num_classes", "num_classes"),
         ("x, y_train = load_data()", "y_train.shape[1]", "y_train"),
         ("x, labels_of = load_data()", "len(np.unique(np.argmax(labels_of, 1)))", "unique"),
+        ("n_clusters = len(np.unique(np.load('y.npy')))", "n_clusters", "n_clusters"),
     ],
 )
 def test_a_number_of_classes_that_only_the_data_tells_is_assumed_and_said(
@@ -313,6 +314,8 @@ def test_a_size_that_the_memory_depends_on_is_asked_for(tmp_path, monkeypatch):
     with pytest.raises(EstimateError, match="--arg vocab_size=VALUE"):
         build(tmp_path, text, monkeypatch)
     assert build(tmp_path, text, monkeypatch, arguments={"vocab_size": 9}).model.output_shape == (None, 9)
+    text = CLASSES.format(made="words = Tokenizer().fit(x).word_index", count="len(words) + 1")
+    assert build(tmp_path, text, monkeypatch, arguments={"words": 9}).model.output_shape == (None, 10)
 
 
 def test_helpers_that_are_gone(tmp_path, monkeypatch):
@@ -452,6 +455,16 @@ def test_scripts_for_keras_1_and_python_2(tmp_path, monkeypatch):
     text = text.replace("from keras.", "from tensorflow.keras.").replace("16, 16", "27, 27")
     shapes = [layer.output.shape for layer in build(tmp_path, text, monkeypatch).model.layers]
     assert shapes[1:3] == [(None, 9, 9, 4), (None, 3, 3, 4)]  # there, the third number was the strides
+    text = """
+        from tensorflow.keras.layers import CuDNNGRU, Input
+        from tensorflow.keras.models import Model
+        from tensorflow.keras.utils import multi_gpu_model
+        inputs = Input((5, 3))
+        model = multi_gpu_model(Model(inputs, CuDNNGRU(2)(inputs)), 2)
+        model.compile("sgd", "mse")
+        model.fit(images, labels)
+    """
+    assert build(tmp_path, text, monkeypatch).model.output_shape == (None, 2)
 
 
 def test_a_class_of_the_script_that_reads_and_knows_its_sizes(tmp_path, monkeypatch):

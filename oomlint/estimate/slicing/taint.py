@@ -94,7 +94,8 @@ class Taint:
             return None
         for name, literal in zip(names, literals, strict=True):
             self._taint(name, scope)
-            bound.append(_bind(statement, name, literal or missing(name, statement)))
+            unknown = missing(name, statement, _counts_classes(value))
+            bound.append(_bind(statement, name, literal or unknown))
         return bound
 
     def _taint(self, name: str, scope: Scope) -> None:
@@ -262,7 +263,23 @@ def _bind(statement: ast.stmt, name: str, value: ast.expr) -> ast.stmt:
     return ast.fix_missing_locations(bound)
 
 
-def missing(name: str, node: ast.AST) -> ast.Call:
+def missing(name: str, node: ast.AST, classes: bool = False) -> ast.Call:
     """`oomlint_missing("name", line)`: not known, and nothing happens until something needs it."""
-    line = getattr(node, "lineno", 0)
-    return ast.Call(ast.Name(MISSING, ast.Load()), [ast.Constant(name), ast.Constant(line)], [])
+    given: list[ast.expr] = [ast.Constant(name), ast.Constant(getattr(node, "lineno", 0))]
+    if classes:
+        given.append(ast.Constant("classes"))
+    return ast.Call(ast.Name(MISSING, ast.Load()), given, [])
+
+
+def _counts_classes(value: ast.expr) -> bool:
+    """`len(np.unique(labels))`, `frame.label.nunique()`, `len(encoder.classes_)`."""
+    match value:
+        case ast.Call(func=ast.Attribute(attr="nunique")):
+            return True
+        case ast.Call(
+            func=ast.Name(id="len" | "int"), args=[ast.Attribute(attr="classes_" | "class_indices")]
+        ):
+            return True
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Call(func=ast.Attribute(attr="unique"))]):
+            return True
+    return False

@@ -20,7 +20,7 @@ _NAME = re.compile(
 
 
 class Classes(int):
-    """A count of classes, and the list of them: code takes its length, walks over it or calculates with it."""
+    """A count of things, and the things: code takes its length, walks over it, looks it up or calculates with it."""
 
     def __len__(self) -> int:
         return int(self)
@@ -30,6 +30,21 @@ class Classes(int):
 
     def __getitem__(self, key: Any) -> Any:
         return list(self)[key]
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def keys(self) -> list[str]:
+        """As a dict's, such as a tokenizer's word index."""
+        return list(self)
+
+    def values(self) -> range:
+        """As a dict's."""
+        return range(int(self))
+
+    def items(self) -> list[tuple[str, int]]:
+        """As a dict's."""
+        return list(zip(self, range(int(self)), strict=True))
 
 
 def counts_classes(name: str) -> bool:
@@ -41,16 +56,16 @@ def counts_classes(name: str) -> bool:
 def assumption(asked: str) -> tuple[str, Any, str] | None:
     """For a value that is asked for: its name, what is assumed, and how to give another; None where that may not be.
 
-    `y.shape` asks for the shape of labels, of which the classes are the last size.
+    `y.shape` asks for the shape of labels, of which the classes are the last size; `n.classes` for a number of them.
     """
-    name, dot, attribute = asked.partition(".")
-    if dot and attribute == "shape":
+    name, _, attribute = asked.partition(".")
+    if attribute == "shape":
         return name, (None, ASSUMED), f"--arg '{name}=(None, 20)'"
-    return (name, Classes(ASSUMED), f"--arg {name}=20") if counts_classes(name) else None
+    if attribute == "classes" or counts_classes(name):
+        return name, Classes(ASSUMED), f"--arg {name}=20"
+    return None
 
 
-def given(name: str, value: Any) -> Any:
-    """What `--arg` gave for a name: a number also stands for that many classes."""
-    if isinstance(value, int) and not isinstance(value, bool) and counts_classes(name):
-        return Classes(value)
-    return value
+def given(value: Any) -> Any:
+    """What `--arg` gave: a number also stands for that many classes, or words."""
+    return Classes(value) if isinstance(value, int) and not isinstance(value, bool) else value

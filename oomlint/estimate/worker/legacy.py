@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from oomlint.estimate.worker.old_names import old_functions, old_helpers, signed
+from oomlint.estimate.worker.old_names import of_tf_keras, old_functions, old_helpers, signed
 from oomlint.estimate.worker.old_operations import understand_old_operations
 
 # Module of old -> modules of today in which its names are looked for, after the roots are removed.
@@ -349,9 +349,7 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
 
 def _old_names(keras: Any, stack: ExitStack) -> None:
     """Attributes of `keras.layers` and the like that are gone."""
-    modules = [keras.layers]
-    if keras.backend.backend() == "tensorflow":
-        modules.append(import_module("keras._tf_keras.keras.layers"))  # what `tf.keras.layers` is
+    modules = [keras.layers, *of_tf_keras(keras, "layers")]
     for module in modules:
         for old, new in _RENAMED.items():
             if not hasattr(module, old) and hasattr(keras.layers, new):

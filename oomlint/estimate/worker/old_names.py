@@ -15,10 +15,10 @@ from unittest.mock import patch
 
 def old_helpers(keras: Any, stack: ExitStack, used: set[str], assumptions: list[str]) -> None:
     """They are found, until the stack is left."""
-    layers = [keras.layers, *_of_tf_keras(keras, "layers")]
+    layers = [keras.layers, *of_tf_keras(keras, "layers")]
     for name, helper in (("merge", _merge(keras, used)), ("Merge", _merge_layer(keras, used))):
         _put(layers, name, helper, stack)
-    utilities = [keras.utils, *_of_tf_keras(keras, "utils")]
+    utilities = [keras.utils, *of_tf_keras(keras, "utils")]
     _put(utilities, "multi_gpu_model", _multi_gpu_model(assumptions), stack)
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is None:
@@ -40,11 +40,17 @@ _OPTIMIZERS = {
 }
 
 
-def _of_tf_keras(keras: Any, name: str) -> list[Any]:
-    """What `tf.keras.layers` and the like are: modules of their own."""
+def of_tf_keras(keras: Any, name: str) -> list[Any]:
+    """The modules that `tf.keras.NAME` and `import tensorflow.keras.NAME` give: two, each with names of its own."""
     if keras.backend.backend() != "tensorflow":
         return []
-    return [import_module(f"keras._tf_keras.keras.{name}")]
+    found = []
+    for root in ("keras._tf_keras.keras", "tensorflow.keras"):
+        try:
+            found.append(import_module(f"{root}.{name}"))
+        except ImportError:  # before TensorFlow 2.16
+            continue
+    return found
 
 
 def _put(namespaces: list[Any], name: str, helper: Any, stack: ExitStack) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable
 from typing import Any
 
+from oomlint.estimate.worker.old_names import of_tf_keras
 from oomlint.estimate.worker.stand_ins import Missing
 
 _said: list[set[str]] = [set()]  # what the answer says that was translated, of the build that goes on
@@ -59,9 +59,9 @@ def _backend_functions(keras: Any, applied: Callable[..., Any]) -> None:
         for name, function in vars(legacy).items()
         if inspect.isfunction(function) and function.__module__ == legacy.__name__
     }
-    for namespace in (keras.backend, sys.modules.get("keras._tf_keras.keras.backend")):
+    for namespace in (keras.backend, *of_tf_keras(keras, "backend")):
         for name, function in (functions | _FIXED).items():
-            if namespace is not None and getattr(namespace, name, function) is function:
+            if getattr(namespace, name, function) is function:
                 new = _noted(function, f"keras.backend.{name}", None if name in _OF_SHAPES else applied)
                 setattr(namespace, name, new)
 

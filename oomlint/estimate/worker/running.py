@@ -17,6 +17,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
+from oomlint.estimate.slicing.steps import trains_itself
 from oomlint.estimate.worker import classes, legacy, making, project_modules, stand_ins
 from oomlint.estimate.worker.harmless import harmless
 from oomlint.estimate.worker.making import Made
@@ -47,6 +48,7 @@ def run(request: Request, assumptions: list[str]) -> Made:
 def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> Made:
     path = request.names.get("path", "script.py")
     stand_ins.GIVEN.clear()
+    stand_ins.OF_CLASSES.clear()
     stand_ins.GIVEN.update(assumed | request.arguments)
     old = request.names.get("keras") == "2" and not re.search(r"\b(tensorflow|tf)\.keras\b", request.source)
     legacy.OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
@@ -113,6 +115,7 @@ def _made(signal: TrainedSignal, request: Request, failures: list[Missing], path
         batch=batch if isinstance(batch, int) and not isinstance(batch, bool) else None,
         element=element,
         by_hand=facts.get("by_hand", ""),
+        others=[one for one in facts.get("others", ()) if getattr(one, "optimizer", None) is not None],
     )
 
 
@@ -165,7 +168,8 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         hint = "Give one sample's shape, for example --input-shape 224,224,3"
         return EstimateError(f"{name} comes from data, and the model needs it", "build", path, line, hint)
     message = f"{name} comes from data or from outside, and the model needs it"
-    return EstimateError(message, "build", path, line, f"Give it: --arg {plain}=VALUE", asked=plain)
+    asked = f"{plain}.classes" if plain in stand_ins.OF_CLASSES else plain
+    return EstimateError(message, "build", path, line, f"Give it: --arg {plain}=VALUE", asked=asked)
 
 
 def _plain(name: str) -> str:
@@ -261,6 +265,8 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
             way = _leads_on(statement)
             statement.body = _guarded(statement.body, way)
             return statement
+        case ast.ClassDef() if trains_itself(statement):
+            return statement  # a step that fails in part must not be estimated in part
         case ast.ClassDef():
             statement.body = [
                 _guard(one, False) if isinstance(one, ast.FunctionDef) else one for one in statement.body

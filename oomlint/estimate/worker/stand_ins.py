@@ -57,7 +57,7 @@ class Missing:
         ):
             raise AttributeError(name)
         if name in GIVEN:
-            return given(name, GIVEN[name])
+            return given(GIVEN[name])
         if name == "shape" and INPUT_SHAPE and not of_targets(self.oomlint_name):
             return (Missing("the number of samples"), *INPUT_SHAPE[0])
         return self._derived(f"{self.oomlint_name}.{name}")
@@ -177,7 +177,7 @@ def _classes(function: Any) -> Any:
     """For `numpy.unique`, which is asked of labels: how many classes there are."""
     if getattr(function, "__name__", "") != "unique":
         return None
-    return given("unique", GIVEN["unique"]) if "unique" in GIVEN else Missing("unique")
+    return given(GIVEN["unique"]) if "unique" in GIVEN else Missing("unique")
 
 
 class Sizes(tuple[Any, ...]):
@@ -202,6 +202,8 @@ def of_targets(name: str) -> bool:
 
 # What `--arg` gave, for names that stand inside an expression.
 GIVEN: dict[str, Any] = {}
+# Names that count classes, as the script computes them.
+OF_CLASSES: set[str] = set()
 INPUT_SHAPE: list[tuple[int | None, ...]] = []
 
 
@@ -215,12 +217,14 @@ def oomlint_data(shape: tuple[int | None, ...], dtype: str) -> Data:
     return Data(shape, dtype)
 
 
-def oomlint_missing(name: str, line: int = 0) -> Any:
-    """A value that comes from data."""
+def oomlint_missing(name: str, line: int = 0, why: str = "") -> Any:
+    """A value that comes from data; `why` is "classes" where it counts those."""
     plain = name.rpartition(".")[2]
     if plain in GIVEN:
-        value = given(plain, GIVEN[plain])
+        value = given(GIVEN[plain])
         return Sizes(value) if isinstance(value, tuple) else value
+    if why:
+        OF_CLASSES.add(plain)
     return Missing(name, line)
 
 
