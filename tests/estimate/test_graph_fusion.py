@@ -264,6 +264,24 @@ def test_the_gradient_of_a_depthwise_convolution_s_input_pads_the_gradient():
     assert found[3].outputs == (16 * MIB, 16 * MIB * 36 // 16)  # 6 x 6 in place of 4 x 4
 
 
+def test_what_a_mean_of_few_rows_is_taken_from_is_written_once_for_both_passes():
+    for rows, expected in ((4096, 1), (6272, 0)):
+        made = program(
+            op("Argument", mib=8),
+            op("MatMul", 0, mib=64, shape=(rows, 64)),
+            op("Mean", 1, mib=1, shape=(1, 64)),
+            op("SquaredDifference", 1, 2, mib=64, shape=(rows, 64)),
+            op("Mean", 3, mib=1, shape=(1, 64), name="variance"),
+            op("Sub", 1, 2, mib=64, shape=(rows, 64)),
+            op("Sum", 5, 4, mib=1, shape=(1, 64), name="backward"),
+        )
+        found, _ = compiled(made)
+        written = [one for one in found.operations if one.name == "SquaredDifference/difference"]
+        assert len(written) == expected
+        both = read_by("variance", found) & read_by("backward", found)
+        assert ("SquaredDifference/difference" in both) == bool(expected)
+
+
 def test_a_table_s_gradient_is_put_on_zeros():
     made = program(
         op("Argument", mib=8),

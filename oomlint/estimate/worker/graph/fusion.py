@@ -24,7 +24,7 @@ _REDUCTIONS = frozenset(
     "Sum Mean Max Min Prod Any All ArgMax ArgMin BiasAddGrad L2Loss EuclideanNorm".split()
 )
 # Kernels that compute their inputs' elements themselves, too.
-_POOLS = frozenset("MaxPool AvgPool MaxPool3D AvgPool3D PoolWindows PoolScatter Base Pad".split())
+_POOLS = frozenset("MaxPool AvgPool MaxPool3D AvgPool3D PoolWindows PoolScatter Base Pad Difference".split())
 _WITH_SCRATCH = ("PoolWindows", "DepthwiseConv2dNativeBackpropInput", "If", "StatelessIf")
 # What windows that overlap compute again for each.
 _LIGHT = RELUS | {"BiasAdd", "Cast", "ConcatV2", "Pad", "PadV2"}
