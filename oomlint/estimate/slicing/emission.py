@@ -8,13 +8,7 @@ import json
 
 from oomlint.estimate.slicing.arguments import defaulted, hidden, matched, required
 from oomlint.estimate.slicing.needs import Needs
-from oomlint.estimate.slicing.program import (
-    COMPOUND,
-    Scope,
-    Unit,
-    blocks,
-    bound_names,
-)
+from oomlint.estimate.slicing.program import COMPOUND, Scope, Unit, blocks, bound_names
 from oomlint.estimate.slicing.rewriting import Rewriter
 from oomlint.estimate.slicing.taint import missing
 from oomlint.estimate.slicing.trainings import Step, Training
@@ -61,7 +55,7 @@ class Emission:
 
     def _criterion_parts(self) -> list[ast.expr]:
         assert self.training is not None
-        parts = [self.training.receiver]
+        parts = [self.training.receiver, *self.training.others]
         if isinstance(self.training.batch, ast.expr):
             parts.append(self.training.batch)
         if self.training.optimizer is not None:
@@ -204,10 +198,16 @@ class Emission:
         if training.batch is not None:
             value = training.batch if isinstance(training.batch, ast.expr) else ast.Constant(training.batch)
             keywords.append(ast.keyword("batch_size", self._rewritten(value, scope)))
+        if training.batch_named:
+            keywords.append(ast.keyword("batch_named", ast.Constant(training.batch_named)))
         if training.element is not None:
             keywords.append(ast.keyword("element", ast.parse(repr(training.element), mode="eval").body))
         if training.optimizer is not None:
             keywords.append(ast.keyword("optimizer", copy.deepcopy(training.optimizer)))
+        if training.others:
+            keywords.append(
+                ast.keyword("others", self._rewritten(ast.List(training.others, ast.Load()), scope))
+            )
         if training.by_hand:
             keywords.append(ast.keyword("by_hand", ast.Constant(training.by_hand)))
         receiver = self._rewritten(training.receiver, scope)
@@ -326,7 +326,7 @@ class Emission:
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> ast.stmt:
         inner = scope.unit.scopes[id(node)]
-        body = self.block(node.body, inner)
+        body = node.body if id(node) in self.needs.verbatim else self.block(node.body, inner)
         new = copy.copy(node)
         new.body = body or [ast.Pass()]
         new.returns = None

@@ -88,6 +88,13 @@ class Functions:
                 found += [target] if target is not None else []
         return found
 
+    def all_of(self, unit: Unit) -> list[Unit]:
+        """A module, and those that it imports with a star, and so on."""
+        found = [unit]
+        for one in found:
+            found += [inner for inner in self.stars(one) if inner not in found]
+        return found
+
     def starred(self, unit: Unit, name: str, seen: frozenset[int] = frozenset()) -> Unit | None:
         """The module that binds a name: this one, or one that it imports with a star."""
         if name in unit.scope.bound:

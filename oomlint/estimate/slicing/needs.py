@@ -16,7 +16,6 @@ from oomlint.estimate.slicing.program import (
     COMPOUND,
     Program,
     Scope,
-    Unit,
     attribute_of_self,
     blocks,
     bound_names,
@@ -26,6 +25,7 @@ from oomlint.estimate.slicing.program import (
     own_expressions,
     root_name,
 )
+from oomlint.estimate.slicing.steps import trains_itself
 from oomlint.estimate.slicing.taint import Taint
 from oomlint.estimate.slicing.vocabulary import GLOBAL_CALLS, INERT_METHODS
 
@@ -43,6 +43,7 @@ class Needs:
     entered: dict[int, Scope] = field(default_factory=dict)  # functions that are called for their value
     on_path: dict[int, set[int]] = field(default_factory=dict)  # scope -> statements that may be kept in it
     whole: set[int] = field(default_factory=set)  # classes whose every method is kept
+    verbatim: set[int] = field(default_factory=set)  # functions that are kept as they stand
     seen: set[int] = field(default_factory=set)  # statements whose uses are counted
     order: dict[int, Order] = field(default_factory=dict)  # of the scopes on the way
     now: tuple[int, int] | None = None  # the scope on the way, and the statement whose uses are counted
@@ -213,15 +214,6 @@ class Needs:
                 inner = f"{base}.{alias.name}" if base else alias.name
                 self.program.module(scope.unit, inner, statement.level)
 
-    def _gives(self, unit: Unit, seen: set[int]) -> bool:
-        """Whether anything of a module is needed, or of those that it imports with a star."""
-        if id(unit) in seen:
-            return False
-        seen.add(id(unit))
-        return bool(self.names.get(id(unit.scope))) or any(
-            self._gives(inner, seen) for inner in self.functions.stars(unit)
-        )
-
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
         inner = scope.unit.scopes[id(node)]
         if inner.owner is None and not self._wanted(node, scope):
@@ -234,7 +226,11 @@ class Needs:
                     self.use(decorator, scope)
             for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
                 self.use(default, scope)
-        if id(inner) not in self.entered:
+        if id(inner.owner) in self.whole and trains_itself(inner.owner) and id(inner) not in self.on_path:
+            if id(node) not in self.verbatim:
+                self.verbatim.add(id(node))
+                self.use(node, inner)
+        elif id(inner) not in self.entered:
             self.entered[id(inner)] = inner
             self.changed = True
         return True
@@ -316,7 +312,9 @@ class Needs:
         if alias.name == "*":
             assert isinstance(statement, ast.ImportFrom)
             target = self.program.module(scope.unit, statement.module or "", statement.level)
-            return target is None or self._gives(target, set())
+            return target is None or any(
+                self.names.get(id(one.scope)) for one in self.functions.all_of(target)
+            )
         return self.requires(alias.asname or alias.name.partition(".")[0], scope)
 
     def _binds(self, target: ast.expr, scope: Scope, statement: ast.stmt) -> bool:

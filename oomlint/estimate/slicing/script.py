@@ -130,7 +130,9 @@ def _sliced(
         return Slice(
             text, names | {"function": function, "path": str(program.main.path)} | emission.modules()
         )
-    training = choose(trainings_of(trace, program, known), model, program.main.path)
+    trained = trainings_of(trace, program, known)
+    training = choose(trained, model, program.main.path)
+    training.others = beside(training, trained)
     for step in training.way:
         allowed = needs.on_path[id(step.scope)] = before(step)
         needs.order[id(step.scope)] = Order(step.scope.node.body, allowed)
@@ -183,6 +185,16 @@ def choose(trainings: list[Training], model: str | None, path: Path) -> Training
         trainings = found
     whole = [one for one in trainings if one.reached] or trainings
     return max(whole, key=lambda one: (one.parameters or 0, one.compiled, one.line))
+
+
+def beside(training: Training, trained: list[Training]) -> list[ast.expr]:
+    """Other models that the function with the training call trains by calls of their own: a GAN's two parts."""
+    found = {training.name: training.receiver}
+    for other in trained:
+        if other.way[-1].scope is training.way[-1].scope and other.compiled and not other.by_hand:
+            if isinstance(other.receiver, ast.Name | ast.Attribute):
+                found.setdefault(other.name, other.receiver)
+    return [] if training.by_hand or not training.compiled else list(found.values())[1:]
 
 
 def before(step: Step) -> set[int]:

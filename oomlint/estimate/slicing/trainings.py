@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oomlint.dryrun.catalog.keras.training import inputs_in
@@ -43,12 +43,14 @@ class Training:
     way: list[Step]
     parameters: int | None = None
     batch: Any = None  # a number, or the expression that the call is given
+    batch_named: str = ""  # where it was found, if not in the call
     element: Any = None
     optimizer: ast.expr | None = None
     by_hand: str = ""
     replicas: int | None = None
     compiled: bool = True  # false: nothing is seen of it but the making
     seen: Call | None = None  # what the dry run saw of it
+    others: list[ast.expr] = field(default_factory=list)  # models that the same rounds train too
 
     @property
     def name(self) -> str:
@@ -138,9 +140,8 @@ def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
         if unit is None or way is None:
             continue
         scope = way[-1].scope
-        if scope.owner is not None and getattr(scope.node, "name", "") in ("train_step", "compute_gradients"):
-            if trace.calls(*FIT):
-                continue  # `fit` runs it
+        if trace.calls(*FIT) and any(_is_step(one.scope) for one in way):
+            continue  # `fit` runs it
         row, column = known.where(call.place)
         node = _call_at(way[-1].statement, row, column)
         receiver = _model_in(node, scope) if node is not None else None
@@ -154,6 +155,12 @@ def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
         if training.applied is not None and training.applied.path:
             made.optimizer = ast.parse(training.applied.path, mode="eval").body
         yield made
+
+
+def _is_step(scope: Scope) -> bool:
+    """Whether Keras calls it for a step."""
+    names = ("train_step", "compute_gradients")
+    return scope.owner is not None and getattr(scope.node, "name", "") in names
 
 
 def _called_on(trace: Trace, model: Model, gradient: Call) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -37,15 +38,44 @@ def build(request: Request) -> Subject:
             assumptions.append(f"{ASSUMED_BATCH}{batch}, Keras' default: give another with --batch-size")
         assumptions += strategies.words(request, batch)
         x = data_specs.inputs(made, request, batch)
-        outputs = compiling.built_outputs(made.model, x)
+        outputs = None if made.has_no_call else compiling.built_outputs(made.model, x)
         if request.mode == "predict":
             return Subject(made.model, (x,), "predict", assumptions)
         compiling.compile_model(made, request, outputs, assumptions)
         altering.accumulate(made.model, request)
         y = data_specs.targets(made, outputs, batch, assumptions)
         compiling.build_slots(made.model, x, y)
+        others = [_beside(making.Made(one), request, batch) for one in made.others if one is not made.model]
     data = (x,) if y is None else (x, y)
-    return Subject(made.model, data, "train", assumptions)
+    return Subject(made.model, data, "train", assumptions, others)
+
+
+def _beside(made: Any, request: Request, batch: int) -> Subject:
+    """A model that is trained in turns with the subject, as its own `compile` has it."""
+    from oomlint.estimate.worker import compiling, data_specs
+
+    made.loss = getattr(made.model, "loss", None)
+    x = data_specs.inputs(made, dataclasses.replace(request, input_shape=None), batch)
+    y = data_specs.targets(made, compiling.built_outputs(made.model, x), batch, [])
+    with as_compiled(made.model):
+        compiling.build_slots(made.model, x, y)
+    return Subject(made.model, (x,) if y is None else (x, y))
+
+
+@contextmanager
+def as_compiled(model: Any) -> Iterator[None]:
+    """Inside, a model that was frozen as a whole after its `compile` is trainable, as it stays in Keras 2.
+
+    A GAN freezes its discriminator for the model behind it, and goes on to train it by itself.
+    """
+    frozen = not model.trainable_variables
+    if frozen:
+        model.trainable = True
+    try:
+        yield
+    finally:
+        if frozen:
+            model.trainable = False
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from oomlint.estimate.result import ASSUMED_OPTIMIZER
 from oomlint.estimate.worker.compilation import asked_jit
 from oomlint.estimate.worker.generation import chosen, is_legacy, keras_of, tree
 from oomlint.estimate.worker.making import Made, _failed, near
+from oomlint.estimate.worker.state import own_optimizers
 from oomlint.estimate.worker.subject import Spec
 
 
@@ -158,8 +159,8 @@ def _loss_words(loss: Any) -> str:
 def build_slots(model: Any, x: Any, y: Any) -> None:
     """Build the optimizer's slots, and the loss and metrics where Keras builds them apart from a step."""
     optimizer = model.optimizer
-    if optimizer is None or getattr(optimizer, "built", False):
-        return
+    if optimizer is None or getattr(optimizer, "built", False) or own_optimizers(model):
+        return  # one that has optimizers of its own builds them in its step, and the usual one never
     if hasattr(optimizer, "build"):
         strategy = getattr(model, "distribute_strategy", None)  # whose scope the script has left by now
         with strategy.scope() if strategy is not None else contextlib.nullcontext():

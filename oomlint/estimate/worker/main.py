@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
 from oomlint.estimate.verdicts import range_of, verdict
+from oomlint.estimate.worker.state import own_optimizers, state_of_all
 from oomlint.estimate.worker.subject import Footprint, Subject
 
 
@@ -62,6 +64,8 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
 
     program, reason = program_of(subject, request)
     engine, footprint = _footprint(subject, request, program)
+    if subject.others and subject.mode == "train":
+        footprint = _in_turns(subject, footprint, list(_beside(subject, request, program)))
     between = range_of(footprint.peak, footprint.lower, footprint.upper)
     return Estimate(
         target=request.target,
@@ -107,6 +111,37 @@ def _footprint(subject: Subject, request: Request, program: str) -> tuple[str, F
     return "graph", graph.footprint(subject, program, request.gpu)
 
 
+def _beside(subject: Subject, request: Request, program: str) -> Iterator[Footprint]:
+    from oomlint.estimate.worker.building import as_compiled
+
+    for one in subject.others:
+        with as_compiled(one.model):
+            yield _footprint(one, request, program)[1]
+
+
+def _in_turns(subject: Subject, own: Footprint, others: list[Footprint]) -> Footprint:
+    """The fullest of several models' steps, with what all of them keep between steps."""
+    models = [one.model for one in (subject, *subject.others)]
+    kept = state_of_all(models)
+    sizes = {
+        id(one): one.peak - one.parts["weights"] - one.parts["optimizer_state"] for one in (own, *others)
+    }
+    chosen = max((own, *others), key=lambda one: sizes[id(one)])
+    parts = chosen.parts | kept
+    peak = sum(parts.values())
+    names = ", ".join(str(one.model.name) for one in subject.others)
+    which = next(model for model, one in zip(models, (own, *others), strict=True) if one is chosen)
+    said = f"{subject.model.name} is trained in turns with {names}: what all of them keep, and the step of {which.name}"
+    more = peak - chosen.peak
+    return replace(
+        chosen,
+        peak=peak,
+        parts=parts,
+        timeline=[(name, size + more) for name, size in chosen.timeline],
+        assumptions=[said, *chosen.assumptions],
+    )
+
+
 def _batch_of(subject: Subject) -> int:
     from oomlint.estimate.worker.generation import tree
 
@@ -115,6 +150,9 @@ def _batch_of(subject: Subject) -> int:
 
 
 def _optimizer_of(subject: Subject) -> str | None:
+    own = own_optimizers(subject.model)
+    if own and subject.mode == "train":
+        return " + ".join(type(one).__name__ for one in own)
     optimizer = getattr(subject.model, "optimizer", None)
     if optimizer is None or subject.mode == "predict":
         return None

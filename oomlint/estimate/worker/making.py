@@ -26,7 +26,18 @@ class Made:
     compiled: bool = False
     element: Any = None  # a nest of (shape, dtype): what the data set hands over, where the dry run knows
     by_hand: str = ""  # "graph" or "eager": how a hand-written loop runs
-    extra: dict[str, Any] = field(default_factory=dict)
+    others: list[Any] = field(default_factory=list)  # compiled models that the same rounds train too
+
+    @property
+    def has_no_call(self) -> bool:
+        """Whether only its `train_step` says what it does: a GAN that is never called as a whole."""
+        cls = type(self.model)
+        keras = generation.keras_of(self.model)
+        own = [
+            getattr(cls, name, None) is not getattr(keras.Model, name, None)
+            for name in ("call", "train_step")
+        ]
+        return own == [False, True] and not getattr(self.model, "inputs", None)
 
 
 def make(request: Request, assumptions: list[str]) -> Made:

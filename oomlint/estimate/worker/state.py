@@ -15,6 +15,8 @@ def state_bytes(model: Any, optimizer: Any | None) -> dict[str, int]:
     weights and the scale of a loss are variables of the optimizer.
     """
     own = _unique(getattr(optimizer, "variables", ()) if optimizer is not None else ())
+    if optimizer is not None:
+        own = _unique([*own, *(slot for one in own_optimizers(model) for slot in _unique(one.variables))])
     known = {id(variable) for variable in own}
     others = [*model.variables, *_metrics(model)]
     weights = [variable for variable in _unique(others) if id(variable) not in known]
@@ -22,6 +24,26 @@ def state_bytes(model: Any, optimizer: Any | None) -> dict[str, int]:
         "weights": sum(map(variable_bytes, weights)),
         "optimizer_state": sum(map(variable_bytes, own)),
     }
+
+
+def state_of_all(models: list[Any]) -> dict[str, int]:
+    """The same of several models, each variable once: a GAN's generator is part of what trains it."""
+    slots = [slot for model in models for slot in _unique(model.optimizer.variables)]
+    known = {id(slot) for slot in slots}
+    weights = [
+        one for model in models for one in (*model.variables, *_metrics(model)) if id(one) not in known
+    ]
+    return {
+        "weights": sum(map(variable_bytes, _unique(weights))),
+        "optimizer_state": sum(map(variable_bytes, _unique(slots))),
+    }
+
+
+def own_optimizers(model: Any) -> list[Any]:
+    """Optimizers that a model of the user's own holds beside `optimizer`: a GAN's two."""
+    held = [item for item in getattr(model, "__dict__", {}).values() if hasattr(item, "apply_gradients")]
+    usual = getattr(model, "optimizer", None)
+    return list({id(one): one for one in held if one is not usual and hasattr(one, "variables")}.values())
 
 
 def variable_bytes(variable: Any) -> int:

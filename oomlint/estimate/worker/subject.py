@@ -29,6 +29,12 @@ class Subject:
     data: tuple[Any, ...]
     mode: Mode = "train"
     assumptions: list[str] = field(default_factory=list)
+    others: list[Subject] = field(default_factory=list)  # trained in turns with it
+
+
+def packed(parts: Any) -> Any:
+    """The parts of a batch as `train_step` gets them: a lone input by itself (Keras' `pack_x_y_sample_weight`)."""
+    return parts[0] if len(parts) == 1 and not isinstance(parts[0], list | tuple) else parts
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from oomlint.estimate.worker.graph.conversion import Converter
 from oomlint.estimate.worker.graph.operations import Program
-from oomlint.estimate.worker.subject import Spec, Subject
+from oomlint.estimate.worker.subject import Spec, Subject, packed
 
 
 def traced(subject: Subject, optimized: bool = True) -> Program:
@@ -42,7 +42,7 @@ def _concrete(subject: Subject) -> Any:
     if subject.mode == "predict":
         step = tf.function(lambda x: subject.model(x, training=False), autograph=False)
         return step.get_concrete_function(*data)
-    step = tf.function(lambda *parts: subject.model.train_step(parts), autograph=False)
+    step = tf.function(lambda *parts: subject.model.train_step(packed(parts)), autograph=False)
     return step.get_concrete_function(*data)
 
 

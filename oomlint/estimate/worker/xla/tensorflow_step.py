@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from oomlint.estimate.errors import EstimateError
-from oomlint.estimate.worker.state import variable_bytes
-from oomlint.estimate.worker.subject import Spec, Subject
+from oomlint.estimate.worker.state import own_optimizers, variable_bytes
+from oomlint.estimate.worker.subject import Spec, Subject, packed
 from oomlint.estimate.worker.xla.lowered import Program
 
 # Results that are updated variables are copied in the exported text, by an operation of a dialect that JAX lacks.
@@ -54,7 +54,7 @@ def _call(subject: Subject) -> Any:
 
     model = subject.model
     step = model.predict_step if subject.mode == "predict" else model.train_step
-    return lambda *flat: step(tf.nest.pack_sequence_as(subject.data, flat))
+    return lambda *flat: step(packed(tf.nest.pack_sequence_as(subject.data, flat)))
 
 
 def _spec(spec: Spec) -> Any:
@@ -78,7 +78,8 @@ def _others(captured: Iterable[Any], subject: Subject) -> int:
     optimizer = getattr(model, "optimizer", None)
     slots = getattr(optimizer, "variables", ()) if optimizer is not None else ()
     metrics = [variable for metric in getattr(model, "metrics", ()) for variable in metric.variables]
-    known = [*model.variables, *(slots() if callable(slots) else slots), *metrics]
+    own = [slot for one in own_optimizers(model) for slot in one.variables]
+    known = [*model.variables, *(slots() if callable(slots) else slots), *metrics, *own]
     names = {id(getattr(variable, "value", variable)) for variable in known}
     names |= {id(getattr(variable, "_value", variable)) for variable in known}
     return sum(variable_bytes(variable) for variable in captured if id(variable) not in names)

@@ -1,0 +1,97 @@
+"""Models that say themselves what a step is, and models that are trained in turns: GANs of both kinds."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oomlint.estimate.request import Request
+from oomlint.estimate.slicing.script import slice_script
+
+pytest.importorskip("tensorflow")
+
+ONE_CLASS = """
+    import keras, tensorflow as tf
+    class Gan(keras.Model):
+        def __init__(self, judge, maker):
+            super().__init__()
+            self.judge, self.maker = judge, maker
+        def compile(self, judge_optimizer, maker_optimizer):
+            super().compile()
+            self.judge_optimizer, self.maker_optimizer = judge_optimizer, maker_optimizer
+        def pull(self, loss, tape, model, optimizer):
+            gradients = tape.gradient(loss, model.trainable_weights)
+            optimizer.apply_gradients(zip(gradients, model.trainable_weights))
+        def train_step(self, real):
+            noise = tf.random.normal((tf.shape(real)[0], 5))
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.judge(self.maker(noise)) - self.judge(real))
+            self.pull(loss, tape, self.judge, self.judge_optimizer)
+            with tf.GradientTape() as tape:
+                loss = -tf.reduce_mean(self.judge(self.maker(noise)))
+            self.pull(loss, tape, self.maker, self.maker_optimizer)
+            return {"loss": loss}
+    judge = keras.Sequential([keras.Input((9,)), keras.layers.Dense(40), keras.layers.Dense(1)])
+    maker = keras.Sequential([keras.Input((5,)), keras.layers.Dense(30), keras.layers.Dense(9)])
+    data = tf.data.Dataset.from_tensor_slices(tf.zeros((100, 9))).batch(12)
+    gan = Gan(judge, maker)
+    gan.compile(keras.optimizers.Adam(), keras.optimizers.SGD(momentum=0.9))
+    gan.fit(data)
+"""
+IN_TURNS = """
+    import numpy as np
+    from tensorflow import keras
+    class Gan:
+        def __init__(self):
+            self.judge = keras.Sequential([keras.Input((9,)), keras.layers.Dense(40), keras.layers.Dense(1)])
+            self.judge.compile("adam", "mse")
+            self.maker = keras.Sequential([keras.Input((5,)), keras.layers.Dense(30), keras.layers.Dense(9)])
+            self.judge.trainable = False
+            noise = keras.Input((5,))
+            self.both = keras.Model(noise, self.judge(self.maker(noise)), name="both")
+            self.both.compile(keras.optimizers.SGD(momentum=0.9), "mse")
+        def train(self, batch):
+            real, ones = np.zeros((batch, 9)), np.ones((batch, 1))
+            for step in range(1000):
+                noise = np.random.normal(size=(batch, 5))
+                self.judge.train_on_batch(real, ones)
+                self.judge.train_on_batch(self.maker.predict(noise), 1 - ones)
+                self.both.train_on_batch(noise, ones)
+    Gan().train(12)
+"""
+JUDGE, MAKER = 9 * 40 + 40 + 40 + 1, 5 * 30 + 30 + 30 * 9 + 9  # numbers, by hand
+SMALL = 100  # bytes: learning rates, iterations, means
+
+
+def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Any:
+    from oomlint.estimate.worker import building, main
+
+    path = tmp_path / "train.py"
+    path.write_text(textwrap.dedent(text))
+    monkeypatch.setenv("OOMLINT_WORK", str(tmp_path))
+    found = slice_script(path)
+    request = Request(str(path), source=found.text, names=found.names, engine="graph", layers=True)
+    return main.measured(building.build(request), request, time.monotonic())
+
+
+def test_a_step_of_ones_own_is_estimated_with_both_its_models(tmp_path, monkeypatch):
+    found = answer(tmp_path, monkeypatch, ONE_CLASS)
+    assert (found.batch_size, found.optimizer) == (12, "Adam + SGD")
+    assert 4 * (JUDGE + MAKER) <= found.parts["weights"] < 4 * (JUDGE + MAKER) + SMALL
+    # Slots are built where gradients are applied; the usual optimizer, which the step does not use, has none.
+    slots = 4 * (2 * JUDGE + MAKER)
+    assert slots <= found.parts["optimizer_state"] < slots + SMALL
+
+
+def test_of_models_in_turns_all_that_they_keep_counts_and_the_fullest_step(tmp_path, monkeypatch):
+    found = answer(tmp_path, monkeypatch, IN_TURNS)
+    assert found.batch_size == 12
+    assert 4 * (JUDGE + MAKER) <= found.parts["weights"] < 4 * (JUDGE + MAKER) + SMALL
+    slots = 4 * (2 * JUDGE + MAKER)  # both trains the maker only
+    assert slots <= found.parts["optimizer_state"] < slots + SMALL
+    assert found.peak_bytes == sum(found.parts.values()) == max(size for _, size in found.timeline)
+    assert any("in turns" in text for text in found.assumptions)
