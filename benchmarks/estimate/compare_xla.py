@@ -1,14 +1,15 @@
 """Engine graph's rules for XLA beside XLA's own figures, and beside three other ways to estimate, on the same rows.
 
-    KERAS_BACKEND=tensorflow python benchmarks/estimate/compare_xla.py ROWS.jsonl [MODEL ...] [--out FILE]
+    KERAS_BACKEND=tensorflow python benchmarks/estimate/compare_xla.py ROWS.jsonl [MODEL ...] [--held-out] [--out FILE]
 
-ROWS are what xla_points.py or xla_reference.py wrote. Arguments (weights, slots, inputs) are exact, the same for all;
+ROWS are what xla_points.py or xla_reference.py wrote. `--held-out`: only architectures that no rule was made for
+(HELD_OUT in xla_configurations.py). Arguments (weights, slots, inputs) are exact, the same for all;
 compared is the whole, arguments and temporaries. `formula`: twice the outputs of all layers and the weights, as people
 copy it; `grappler`: TensorFlow's own estimator (tensorflow/core/grappler); `liveness`: the traced graph's tensors from
 maker to last reader, without aliases, in the order of a queue.
 
-xla_rules.jsonl holds what it wrote for 35 configurations. Rows of recurrent models should be the TensorFlow
-backend's: it keeps several times what JAX' scan keeps.
+xla_rules.jsonl holds what it wrote for those. Where ROWS has a configuration twice, TensorFlow's row counts:
+its program is the one that is traced (JAX' scan keeps several times less than its loops).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def estimates(row):
 
     from oomlint.estimate.worker.graph import order
     from oomlint.estimate.worker.graph.compiled import compiled
-    from oomlint.estimate.worker.graph.engine import inside
+    from oomlint.estimate.worker.graph.engine import from_hopper_on, inside
     from oomlint.estimate.worker.graph.lives import simulate
     from oomlint.estimate.worker.graph.tracing import traced
 
@@ -43,7 +44,7 @@ def estimates(row):
     rest = row["arguments"] - given
     plain = simulate(program, order.queued(program), inside=inside, aliasing=False)
     return {
-        "ours": rest + compiled(program)[1].peak,
+        "ours": rest + compiled(program, channels_first=not from_hopper_on(row["gpu"]))[1].peak,
         "liveness": rest + plain.peak,
         "formula": _formula(what.model, row["batch"]),
         "grappler": _grappler(what),
@@ -82,15 +83,26 @@ def _grappler(what):
     return max((peak for peak, _ in found.values()), default=None)
 
 
+def chosen(file, names, held_out):
+    """The rows to compare, one for each configuration."""
+    from xla_configurations import HELD_OUT
+
+    rows = {}
+    for line in Path(file).read_text().splitlines():
+        row = json.loads(line)
+        key = ":".join(str(row[part]) for part in ("model", "batch", "optimizer", "policy", "gpu"))
+        wanted = row["model"] in names if names else not held_out or key in HELD_OUT
+        if wanted and (key not in rows or row.get("backend") == "tensorflow"):
+            rows[key] = row
+    return rows
+
+
 def main(file, *names):
     names = list(names)
     out = Path(names.pop(names.index("--out") + 1)) if "--out" in names else None
-    names = [name for name in names if name != "--out"]
     errors = {}
-    for line in Path(file).read_text().splitlines():
-        row = json.loads(line)
-        if names and row["model"] not in names:
-            continue
+    models = [name for name in names if not name.startswith("--")]
+    for key, row in chosen(file, models, "--held-out" in names).items():
         truth = row["arguments"] + row["temporaries"]
         try:
             found = estimates(row)
@@ -102,7 +114,6 @@ def main(file, *names):
             if value is not None:
                 errors.setdefault(name, []).append(value / truth - 1)
                 shown.append(f"{name} {value / truth - 1:+6.1%}")
-        key = ":".join(str(row[part]) for part in ("model", "batch", "optimizer", "policy", "gpu"))
         print(f"{key:60} {truth / 2**20:9.1f} MiB  {'  '.join(shown)}", flush=True)
         if out is not None:
             with out.open("a") as stream:

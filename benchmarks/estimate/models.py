@@ -16,10 +16,10 @@ from keras import layers, ops
 
 @dataclass(frozen=True)
 class Case:
-    """A model that is not compiled, its loss by name, and one sample of its inputs and targets: (shape, dtype)."""
+    """A model that is not compiled, its loss or the name of it, and a sample of inputs and targets: (shape, dtype)."""
 
     model: keras.Model
-    loss: str | None
+    loss: Any
     x: list[tuple[tuple[int, ...], str]]
     y: tuple[tuple[int, ...], str] | None
 
@@ -44,6 +44,10 @@ def case(name: str) -> Case:
     if name.startswith("keras:"):
         model = getattr(keras.applications, name[6:])(weights=None)
         return _images(model, tuple(model.input_shape[1:]))
+    if name not in BUILDERS:
+        import held_out_models
+
+        return held_out_models.BUILDERS[name]()
     return BUILDERS[name]()
 
 

@@ -264,6 +264,24 @@ def test_the_gradient_of_a_depthwise_convolution_s_input_pads_the_gradient():
     assert found[3].outputs == (16 * MIB, 16 * MIB * 36 // 16)  # 6 x 6 in place of 4 x 4
 
 
+def test_a_loss_over_a_convolution_with_channels_first_writes_its_terms_beside_the_gradient():
+    entropy = op("SparseSoftmaxCrossEntropyWithLogits", 1, mib=64)
+    entropy.outputs = (MIB, 64 * MIB)
+    scaled = Operation(
+        "scaled", "Mul", ((2, 1),), outputs=(64 * MIB,), shapes=((16 * MIB,),), dtypes=("float32",)
+    )
+    made = program(
+        op("Argument", mib=8),
+        op("Conv2D", 0, mib=64),
+        entropy,
+        scaled,
+        op("Sum", 2, mib=1, name="loss"),
+        op("MatMul", 3, 4, mib=1),
+    )
+    last, first = (compiled(made, channels_first=layout)[1].peak // MIB for layout in (False, True))
+    assert (last, first) == (8 + 64 + 64 + 1, 8 + 64 + 64 + 64 + 1)
+
+
 def test_what_a_mean_of_few_rows_is_taken_from_is_written_once_for_both_passes():
     for rows, expected in ((4096, 1), (6272, 0)):
         made = program(

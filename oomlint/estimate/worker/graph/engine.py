@@ -9,6 +9,7 @@ from oomlint.estimate.worker.graph.lives import Lives, simulate
 from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.graph.parts import layers_of, parts_of, timeline_of
 from oomlint.estimate.worker.graph.tracing import traced
+from oomlint.estimate.worker.graph.unrolled import unrolled
 from oomlint.estimate.worker.state import state_bytes
 from oomlint.estimate.worker.subject import Footprint, Subject
 from oomlint.project.gpus import find_gpu
@@ -30,14 +31,15 @@ XLA_WORDS = (
 def footprint(subject: Subject, program: str, gpu: str = "") -> Footprint:
     """Peak, parts and layers of a step. `program` is `graph`, `xla` or `eager`; `gpu` a card's name, or an amount."""
     eager = program == "eager"
-    step = traced(subject, optimized=not eager)
+    step = traced(subject, optimized=not eager, as_run=program == "graph")
     unknown = step.unknown
     if program == "xla":
         lower, upper = XLA_RANGE
-        step, lives = compiled(step, channels_first=not _from_hopper_on(gpu))
+        step, lives = compiled(step, channels_first=not from_hopper_on(gpu))
     else:
         loops = any(operation.type in LOOPS for operation in step.operations)
         lower, upper = GRAPH_LOOPS_RANGE if loops else GRAPH_RANGE
+        step = unrolled(step)
         lives = simulate(step, order.as_made(step) if eager else order.queued(step), inside=inside)
     state = state_bytes(subject.model, None if subject.mode == "predict" else subject.model.optimizer)
     parts = parts_of(step, lives) | {"weights": state["weights"], "optimizer_state": state["optimizer_state"]}
@@ -57,7 +59,7 @@ def footprint(subject: Subject, program: str, gpu: str = "") -> Footprint:
     )
 
 
-def _from_hopper_on(gpu: str) -> bool:
+def from_hopper_on(gpu: str) -> bool:
     """Where convolutions of float32 have the channels last (xla/service/gpu/transforms/layout_assignment.cc)."""
     found = find_gpu(gpu)
     return found is not None and found.capability >= (9, 0)

@@ -25,7 +25,14 @@ _REDUCTIONS = frozenset(
 )
 # Kernels that compute their inputs' elements themselves, too.
 _POOLS = frozenset("MaxPool AvgPool MaxPool3D AvgPool3D PoolWindows PoolScatter Base Pad Difference".split())
-_WITH_SCRATCH = ("PoolWindows", "DepthwiseConv2dNativeBackpropInput", "If", "StatelessIf")
+# Of operations with scratch: how many of their outputs are results.
+_RESULTS = {
+    "PoolWindows": 1,
+    "DepthwiseConv2dNativeBackpropInput": 1,
+    "If": 1,
+    "StatelessIf": 1,
+    "SparseSoftmaxCrossEntropyWithLogits": 2,
+}
 # What windows that overlap compute again for each.
 _LIGHT = RELUS | {"BiasAdd", "Cast", "ConcatV2", "Pad", "PadV2"}
 # What stays in the second-level cache (40 MiB on an A100, 50 on an H100) is read again at no cost.
@@ -59,6 +66,7 @@ class _Fusion:
         self._end_with_bias()
         self._keep_before_erf()
         self.sizes = [_size(operation) for operation in self.operations]
+        self.scratch = [_scratch(operation) for operation in self.operations]
         self.costs = [_cost(operation) for operation in self.operations]
         self.reads: list[set[int]] = [set() for _ in self.operations]
         self.readers: list[set[int]] = [set() for _ in self.operations]
@@ -148,6 +156,8 @@ class _Fusion:
             self.reads[reader].discard(number)
             self.reads[reader] |= sources
             self.costs[reader] += self.costs[number]
+            if self.sizes[reader] >= self.scratch[number]:  # not what only sums it
+                self.scratch[reader] = max(self.scratch[reader], self.scratch[number])
         for source in sources:
             self.readers[source].discard(number)
             self.readers[source] |= readers
@@ -222,7 +232,7 @@ class _Fusion:
         operation, kind = self.operations[number], self.kinds[number]
         inputs = tuple((places[source], 0) for source in sorted(self.reads[number]) if source in places)
         size = 0 if kind == "update" else self.sizes[number]
-        scratch = self._scratch(operation)
+        scratch = self.scratch[number]
         reduced = any(self.kinds[reader] == "reduction" for reader in self.readers[number])
         written = {"mapped": "Kernel" if reduced else "Fusion", "update": "Update"}
         return Operation(
@@ -234,10 +244,6 @@ class _Fusion:
             operation.shapes[:1],
             operation.dtypes[:1],
         )
-
-    def _scratch(self, operation: Operation) -> int:
-        """What a kernel writes beside its result and gives back at once."""
-        return sum(operation.outputs[1:]) if operation.type in _WITH_SCRATCH else 0
 
 
 def _kind(operation: Operation) -> str:
@@ -258,7 +264,12 @@ def _kind(operation: Operation) -> str:
 def _size(operation: Operation) -> int:
     if operation.type in LOOPS and operation.body is not None:
         return stacked_bytes(operation)
-    return sum(operation.outputs[:1] if operation.type in _WITH_SCRATCH else operation.outputs)
+    return sum(operation.outputs) - _scratch(operation)
+
+
+def _scratch(operation: Operation) -> int:
+    """What a kernel writes beside its result and gives back at once."""
+    return sum(operation.outputs[_RESULTS.get(operation.type, len(operation.outputs)) :])
 
 
 def _cost(operation: Operation) -> float:

@@ -12,6 +12,7 @@ from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS, Copies, sou
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 
 _BRANCHES = ("If", "StatelessIf")
+_ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"
 _INDEX = 4  # bytes
 _ROWS = 4096
 RELUS = frozenset({"Relu", "Relu6"})
@@ -56,6 +57,15 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
                 sums[size] = len(operations)
                 operations.append(_new("zeros", "Zeros", (), shapes, size, dtypes))
             operations[number] = replace(operation, type="PoolScatter", inputs=tuple(inputs))
+        elif operation.type == _ENTROPY and channels_first:
+            source = operations[source_of(operations, operation.inputs[0])]
+            if source.type == "BiasAdd":
+                source = operations[source_of(operations, source.inputs[0])]
+            if source.type.startswith("Conv") and "16" not in "".join(source.dtypes):
+                # From one layout to the other: what the loss sums is written beside the gradient.
+                operations[number] = replace(
+                    operation, outputs=(*operation.outputs[:2], operation.outputs[1])
+                )
         elif operation.type in _BRANCHES and operation.body is not None:
             operations[number] = replace(operation, outputs=(0, _dense(operation, program)))
         elif operation.type.startswith(CONVOLUTIONS):
@@ -67,8 +77,8 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
 def _write_differences(program: Program, operations: list[Operation]) -> None:
     """What batch normalization subtracts its mean from, where few rows are summed: written once for both passes.
 
-    Sums of more rows are taken in two steps, which compute it again. The limit lies between 4096 rows, which were seen to
-    be written, and 6272, which were not (unet_norm, resnet18, separable_swish; 32 to 1024 channels).
+    Sums of more rows are taken in two steps, which compute it again. The limit lies between 4096 rows, which were seen
+    to be written, and 6272, which were not (unet_norm, resnet18, separable_swish; 32 to 1024 channels).
     """
     made: dict[tuple[int, int], int] = {}
     for number, operation in enumerate(program.operations):
