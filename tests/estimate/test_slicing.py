@@ -392,3 +392,29 @@ def test_data_behind_a_star_is_left_out_on_the_way(tmp_path: Path):
         "labels=None",
         "more=None",
     ]
+
+
+@pytest.mark.parametrize(
+    ("lines_before", "fit", "batch"),
+    [
+        ("", "model.fit_generator(flow(images, labels, args.batch_size, 0.1), epochs=3)", "args.batch_size"),
+        ("BATCH = 9\nfeed = flow.flow_from_directory('a', batch_size=12)", "model.fit(feed, epochs=3)", "12"),
+        ("ds = make(names).cache()\nds = ds.batch(7).prefetch(1)", "model.fit(ds, epochs=3)", "7"),
+        ("BATCH_SIZE = 5\nds = make(names)", "model.fit(ds, epochs=3)", "BATCH_SIZE"),
+        (
+            "config = load()\nds = make(config['batch_size'])",
+            "model.fit(ds, epochs=3)",
+            "config['batch_size']",
+        ),
+        ("TRAIN_BATCH_SIZE = 5\nMINI_BATCH = 8\nds = make(names)", "model.fit(ds, epochs=3)", None),
+        ("EVAL_BATCH_SIZE = 5\nds = make(names)", "model.fit(ds, epochs=3)", None),
+    ],
+)
+def test_the_batch_size_of_generated_data(tmp_path: Path, lines_before: str, fit: str, batch: str | None):
+    text = "from tensorflow import keras\n" + lines_before
+    text += (
+        "\nmodel = keras.Sequential([keras.layers.Dense(1, input_shape=(3,))])\nmodel.compile('sgd', 'mse')\n"
+    )
+    found = lines(sliced(tmp_path, text + fit))
+    said = found[-1].partition("batch_size=")[2].rstrip(")")
+    assert said.partition(", batch_named=")[0] == (batch or "")

@@ -198,8 +198,6 @@ class Emission:
         if training.batch is not None:
             value = training.batch if isinstance(training.batch, ast.expr) else ast.Constant(training.batch)
             keywords.append(ast.keyword("batch_size", self._rewritten(value, scope)))
-        if training.batch_named:
-            keywords.append(ast.keyword("batch_named", ast.Constant(training.batch_named)))
         if training.element is not None:
             keywords.append(ast.keyword("element", ast.parse(repr(training.element), mode="eval").body))
         if training.optimizer is not None:
@@ -208,8 +206,8 @@ class Emission:
             keywords.append(
                 ast.keyword("others", self._rewritten(ast.List(training.others, ast.Load()), scope))
             )
-        if training.by_hand:
-            keywords.append(ast.keyword("by_hand", ast.Constant(training.by_hand)))
+        said = {"by_hand": training.by_hand, "batch_named": training.batch_named}
+        keywords += [ast.keyword(name, ast.Constant(text)) for name, text in said.items() if text]
         receiver = self._rewritten(training.receiver, scope)
         return ast.Call(ast.Name(TRAINED, ast.Load()), [receiver], keywords)
 

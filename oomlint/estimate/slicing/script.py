@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oomlint.documents.python_file import DocumentError, read_document
 from oomlint.dryrun import dry_run
 from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.slicing.batch import batch_expression
 from oomlint.estimate.slicing.emission import Emission
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.known import Known
@@ -132,6 +133,9 @@ def _sliced(
         )
     trained = trainings_of(trace, program, known)
     training = choose(trained, model, program.main.path)
+    if training.batch is None:
+        training.batch = batch_expression(training)
+        training.batch_named = "" if training.batch is None else ast.unparse(training.batch)
     training.others = beside(training, trained)
     for step in training.way:
         allowed = needs.on_path[id(step.scope)] = before(step)

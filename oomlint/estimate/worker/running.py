@@ -66,7 +66,11 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
             if "function" in request.names:
                 return _of_function(module, request)
     except TrainedSignal as signal:
-        return _made(signal, request, failures, path)
+        made = _made(signal, request, failures, path)
+        named = signal.facts.get("batch_named")
+        if made.batch is not None and named and not request.batch_size:
+            assumptions.append(f"batch size {made.batch}, as {named} says (another: --batch-size)")
+        return made
     except NeededError as error:
         raise _asked(error.value, path, failures) from error
     except EstimateError:

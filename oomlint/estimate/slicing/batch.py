@@ -1,0 +1,96 @@
+"""The batch size where the training call does not say it: what its data was made with, else the name everybody uses.
+
+A generator or a data set carries its batch; the default of `fit`, 32, holds for arrays alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from oomlint.estimate.slicing.functions import statements
+from oomlint.estimate.slicing.program import Scope, dotted, own_expressions
+from oomlint.estimate.slicing.trainings import Training
+
+_SIZE = re.compile(
+    r"(?i)(train(ing)?_?|per_?core_?|global_?)?batch_?(sz|size)|mini_?batch(_?size)?|n_?batch_?size"
+)
+_DATA = ("x", "generator", "data", "dataset", "train_data")
+_DEPTH = 3
+
+
+def batch_expression(training: Training) -> ast.expr | None:
+    """An expression of the function that trains, or None. It is to be said where it came from."""
+    step = training.way[-1]
+    scope = step.scope
+    call = step.call
+    if call is not None:
+        named = [one.value for one in call.keywords if one.arg in _DATA]
+        for value in [*named, *call.args[:1]]:
+            found = _of_data(value, scope, _DEPTH)
+            if found is not None:
+                return found
+    return _by_name(scope) or _by_name(scope.unit.scope)
+
+
+def _of_data(value: ast.expr, scope: Scope, depth: int) -> ast.expr | None:
+    """What the calls that make the data are handed as their batch size."""
+    for node in ast.walk(value):
+        if isinstance(node, ast.Call):
+            for handed in _handed(node):
+                if isinstance(handed, ast.Constant) or _says_size(handed):
+                    return handed
+    if depth:
+        names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+        for statement in reversed(list(_assignments(scope))):
+            targets = statement.targets
+            bound = {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+            if bound & names:
+                found = _of_data(statement.value, scope, depth - 1)
+                if found is not None:
+                    return found
+    return None
+
+
+def _handed(call: ast.Call) -> Iterator[ast.expr]:
+    for keyword in call.keywords:
+        if keyword.arg is not None and _SIZE.fullmatch(keyword.arg):
+            yield keyword.value
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "batch" and call.args:
+        yield call.args[0]
+    for argument in call.args:
+        if not isinstance(argument, ast.Constant) and _says_size(argument):
+            yield argument
+
+
+def _says_size(node: ast.expr) -> bool:
+    """`BATCH_SIZE`, `args.batch_size`, `config["batch_size"]`."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return _SIZE.fullmatch(name) is not None
+        case ast.Subscript(slice=ast.Constant(value=str(name))):
+            return _SIZE.fullmatch(name) is not None
+    return False
+
+
+def _by_name(scope: Scope) -> ast.expr | None:
+    """The one name of a scope that says it is the batch size, else the one attribute or entry that does."""
+    names = [name for name in scope.bound if _SIZE.fullmatch(name)]
+    exact = [name for name in names if name.lower().replace("_", "") == "batchsize"] or names
+    if exact:
+        return ast.Name(exact[0], ast.Load()) if len(exact) == 1 else None
+    found: dict[str, ast.expr] = {}
+    for statement in statements(scope.node.body):
+        for expression in own_expressions(statement):
+            for node in ast.walk(expression):
+                if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load):
+                    if _says_size(node) and dotted(node if isinstance(node, ast.Attribute) else node.value):
+                        found.setdefault(ast.unparse(node), node)
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _assignments(scope: Scope) -> Iterator[ast.Assign]:
+    for one in statements(scope.node.body):
+        if isinstance(one, ast.Assign):
+            yield one
