@@ -224,7 +224,7 @@ def _subject(model: Any, request: Request, data: tuple[Any, ...] | None) -> Any:
     x = inputs(made, request, batch)
     if request.mode == "predict":
         return Subject(model, (x,), "predict", assumptions)
-    y = targets(made, built_outputs(model, x), batch, assumptions)
+    y = targets(made, None if made.has_no_call else built_outputs(model, x), batch, assumptions)
     assert isinstance(x, Spec | dict | list | tuple)
     return Subject(model, (x,) if y is None else (x, y), "train", assumptions)
 
@@ -243,8 +243,10 @@ def _with_batch(part: Any, batch: int | None) -> Any:
 @contextlib.contextmanager
 def _stand_in_optimizer(model: Any) -> Iterator[None]:
     """An optimizer of the same kind whose slots occupy nothing, for as long as the step is traced."""
+    from oomlint.estimate.worker.state import own_optimizers
+
     own = getattr(model, "optimizer", None)
-    if own is None or getattr(own, "built", False) or getattr(own, "_built", False):
+    if own is None or getattr(own, "built", False) or getattr(own, "_built", False) or own_optimizers(model):
         yield
         return
     from oomlint.estimate.worker.weightless import without_memory

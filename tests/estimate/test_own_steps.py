@@ -95,3 +95,16 @@ def test_of_models_in_turns_all_that_they_keep_counts_and_the_fullest_step(tmp_p
     assert slots <= found.parts["optimizer_state"] < slots + SMALL
     assert found.peak_bytes == sum(found.parts.values()) == max(size for _, size in found.timeline)
     assert any("in turns" in text for text in found.assumptions)
+
+
+def test_a_live_one_is_traced_by_its_own_step():
+    import oomlint
+
+    names: dict[str, Any] = {}
+    exec(textwrap.dedent(ONE_CLASS).replace("gan.fit(data)", ""), names)
+    found = oomlint.estimate(names["gan"], batch_size=12, gpu="T4", input_shape=(9,))
+    assert (found.optimizer, found.parts["input"]) == (
+        "Adam + SGD",
+        512,
+    )  # 12 x 9 x 4 bytes, rounded up to 256s
+    assert found.parts["optimizer_state"] >= 4 * (2 * JUDGE + MAKER)
