@@ -1,9 +1,10 @@
 """The verdict on published facts: which batch was said to fit which GPU, and which to run out of memory.
 
-    python benchmarks/estimate/published.py FACTS.jsonl [ROW ...]
+    python benchmarks/estimate/published.py FACTS.jsonl [--to FILE] [ROW ...]
 
 reads facts with the keys source, model, input_shape, batch, optimizer, dtype, framework, gpu, outcome, and writes
-`published.jsonl` beside itself (rows that are there already are not estimated again) and the table to the screen.
+`published.jsonl` beside itself, or FILE (rows that are there already are not estimated again; each is written when it
+is ready), and the table to the screen.
 
 A fact is one bit: it fitted or it did not. The verdict is right, wrong, or abstains (tight). The GPU's pool is the one
 that TensorFlow of that time took: its allocator's limit where the source prints it, else what logs of the time show.
@@ -11,15 +12,17 @@ that TensorFlow of that time took: its allocator's limit where the source prints
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+from oomlint.estimate.verdicts import verdict
+
 HERE = Path(__file__).parent
-RESULTS = HERE / "published.jsonl"
 
 # MiB that TensorFlow of the time could use, and where that is from.
 POOLS = {
@@ -55,6 +58,17 @@ RESNETS = {"ResNet50": 50, "ResNet101": 101, "ResNet152": 152, "ResNet200": 200}
 SLIM = {"ResNet50 v2": "ResNet50V2", "ResNet101 v2": "ResNet101V2", "ResNet152 v2": "ResNet152V2"}
 
 
+UNBUILT = {
+    "SSD300": "written against a Keras and weights of its time; the source says no more than its name",
+    "DeepLabV3+": "the source says the backbone and the stride, not which of its variants; and it contradicts itself",
+    "MultiResUNet3D": "the source gives neither filters nor depth of the variant that was run",
+    "3D U-Net": "channels, depth and filters are not stated",
+    "EfficientDet": "a detector whose losses and anchors are code of its own repository",
+    "Mask R-CNN": "its region proposals have sizes that only a run decides",
+    "BERT pretraining": "four GPUs under Horovod, and no data type is given",
+}
+
+
 class NotBuilt(Exception):
     """Why a row is left out."""
 
@@ -62,13 +76,18 @@ class NotBuilt(Exception):
 def mapping(row: dict) -> tuple[str, dict[str, object], str, bool]:
     """A function of published_models.py, its arguments, `jit`, and whether Keras 2 builds the model."""
     model, framework = row["model"], row.get("framework") or ""
+    if "Keras 3" in framework:
+        raise NotBuilt("a model of keras-hub or keras-cv whose input shape the source does not give")
+    for name, why in UNBUILT.items():
+        if model.startswith(name):
+            raise NotBuilt(why)
     if row["gpu"] not in POOLS:
         raise NotBuilt(f"the pool of {row['gpu']} is not known")
     if model.startswith("BERT-Large"):
         what = "pretraining" if "pretraining" in model else "squad"
-        return f"bert_large_{what}", {"length": row["input_shape"][0]}, "on", False
+        return f"bert_large_{what}", {"length": row["input_shape"][0]}, "off", True
     if model.startswith("EfficientNet-B"):
-        return "efficientnet", {"name": model.replace("-", ""), "side": row["input_shape"][0]}, "on", False
+        return "efficientnet", {"name": model.replace("-", ""), "side": row["input_shape"][0]}, "off", True
     if model.startswith("U-Net 2D medical"):
         return "unet_medical", {}, "off", True
     if "tf_cnn_benchmarks" in framework:
@@ -97,7 +116,7 @@ def mapping(row: dict) -> tuple[str, dict[str, object], str, bool]:
             "off",
             True,
         )
-    raise NotBuilt("the source does not describe the model well enough, or it needs libraries of its time")
+    raise NotBuilt("the source does not describe the model well enough")
 
 
 def estimated(questions: list[dict]) -> None:
@@ -115,7 +134,7 @@ def estimated(questions: list[dict]) -> None:
     function, arguments, jit, legacy = questions[0]["mapping"]
     if questions[0]["policy"] == "mixed_float16":
         keras.mixed_precision.set_global_policy("mixed_float16")
-    with contextlib.nullcontext() if legacy else without_memory():
+    with without_memory():
         model = getattr(published_models, function)(**arguments)
         model.optimizer.build(model.trainable_variables)
 
@@ -139,32 +158,39 @@ def estimated(questions: list[dict]) -> None:
         subject = Subject(model, (specs(inputs, batch), targets))
         request = Request(
             function, batch_size=batch, jit=jit, engine="graph" if legacy else "auto",
-            gpu=question["gpu"], usable_bytes=question["usable_bytes"],
+            gpu=question["gpu"] or "48GB", usable_bytes=question["usable_bytes"],
         )  # fmt: skip
         answer = measured(subject, request, started)
-        keys = ("engine", "program", "peak_bytes", "range_bytes", "verdict", "seconds")
-        print(
-            "ANSWER",
-            json.dumps({"row": question["row"], **{key: getattr(answer, key) for key in keys}}),
-            flush=True,
-        )
+        keys = ("engine", "program", "peak_bytes", "range_bytes", "seconds")
+        found = {"rows": question["rows"], **{key: getattr(answer, key) for key in keys}}
+        print("ANSWER", json.dumps(found), flush=True)
 
 
-def ask(questions: list[dict]) -> dict[int, dict]:
-    """The answers of a child process, by row; what went wrong for those that it does not answer."""
+def ask(questions: list[dict]) -> Iterator[tuple[list[int], dict]]:
+    """The answers of a child process, each with its rows; what went wrong for those that it does not answer."""
     legacy = questions[0]["mapping"][3]
     environment = {**os.environ, "TF_USE_LEGACY_KERAS": "1" if legacy else "0", "CUDA_VISIBLE_DEVICES": "-1"}
-    done = subprocess.run(
-        [sys.executable, __file__, "--estimate"],
-        input=json.dumps(questions), capture_output=True, text=True, env=environment, check=False,
-    )  # fmt: skip
-    answers = {}
-    for line in done.stdout.splitlines():
-        if line.startswith("ANSWER "):
-            answer = json.loads(line.partition(" ")[2])
-            answers[answer.pop("row")] = answer
-    last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1][:300]
-    return {one["row"]: answers.get(one["row"], {"error": last}) for one in questions}
+    with tempfile.TemporaryFile("w+") as said:
+        child = subprocess.Popen(
+            [sys.executable, __file__, "--estimate"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True, env=environment,
+        )  # fmt: skip
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(json.dumps(questions))
+        child.stdin.close()
+        waiting = {row for one in questions for row in one["rows"]}
+        for line in child.stdout:
+            if line.startswith("ANSWER "):
+                answer = json.loads(line.partition(" ")[2])
+                rows = answer.pop("rows")
+                waiting -= set(rows)
+                yield rows, answer
+        child.wait()
+        if waiting:
+            said.seek(0)
+            last = (said.read().strip().splitlines() or ["nothing was said"])[-1][:300]
+            yield sorted(waiting), {"error": last}
 
 
 def judged(row: dict, verdict: str) -> str:
@@ -174,13 +200,18 @@ def judged(row: dict, verdict: str) -> str:
     return "right" if fitted == (verdict == "fits") else "wrong"
 
 
-def main() -> None:
-    facts = [json.loads(line) for line in Path(sys.argv[1]).read_text("utf-8").splitlines()]
-    wanted = [int(word) for word in sys.argv[2:]] or list(range(len(facts)))
+def main(words: list[str]) -> None:
+    facts = [json.loads(line) for line in Path(words.pop(0)).read_text("utf-8").splitlines()]
+    results = HERE / "published.jsonl"
+    if "--to" in words:
+        place = words.index("--to")
+        results = Path(words[place + 1])
+        del words[place : place + 2]
+    wanted = [int(word) for word in words] or list(range(len(facts)))
     known = {}
-    if RESULTS.exists():
-        known = {one["row"]: one for one in map(json.loads, RESULTS.read_text("utf-8").splitlines())}
-    groups: dict[str, list[dict]] = {}
+    if results.exists():
+        known = {one["row"]: one for one in map(json.loads, results.read_text("utf-8").splitlines())}
+    groups: dict[str, dict[str, dict]] = {}
     for index in wanted:
         row = facts[index]
         if index in known and "verdict" in known[index]:
@@ -197,25 +228,36 @@ def main() -> None:
             known[index]["left_out"] = str(reason)
             continue
         usable, pool_from = POOLS[row["gpu"]]
+        if row["model"].startswith("BERT-Large"):
+            usable -= 2_048 - (1_536 if row["gpu"].startswith("A100") else 1_050)
+            pool_from += (
+                ", less what their Dockerfile leaves to the system: TF_DEVICE_MIN_SYS_MEMORY_IN_MB=2048"
+            )
         known[index] |= {"usable_bytes": usable << 20, "pool_from": pool_from}
         policy = "mixed_float16" if row.get("dtype") == "mixed_float16" else "float32"
-        question = {"row": index, "mapping": chosen, "policy": policy, "batch": row["batch"]}
+        question = {"mapping": chosen, "policy": policy, "batch": row["batch"]}
         question |= {"gpu": CARDS.get(row["gpu"], f"{usable}MiB"), "usable_bytes": usable << 20}
-        groups.setdefault(json.dumps([chosen, policy]), []).append(question)
+        if chosen[2] == "off":  # the same step on every card: only the verdict differs
+            question["gpu"] = ""
+            question["usable_bytes"] = 0
+        same = groups.setdefault(json.dumps([chosen, policy]), {})
+        same.setdefault(json.dumps(question), question | {"rows": []})["rows"].append(index)
+    write(known, results)
     for questions in groups.values():
-        for index, answer in ask(questions).items():
-            known[index] |= answer
-            if "verdict" in answer:
-                known[index]["judged"] = judged(facts[index], answer["verdict"])
-            print(json.dumps(known[index]), flush=True)
-        write(known)
-    write(known)
+        for rows, answer in ask(list(questions.values())):
+            for index in rows:
+                known[index] |= answer
+                if "range_bytes" in answer:
+                    known[index]["verdict"] = verdict(answer["range_bytes"], known[index]["usable_bytes"])
+                    known[index]["judged"] = judged(facts[index], known[index]["verdict"])
+                print(json.dumps(known[index]), flush=True)
+            write(known, results)
     table(list(known.values()))
 
 
-def write(known: dict[int, dict]) -> None:
+def write(known: dict[int, dict], results: Path) -> None:
     lines = (json.dumps(known[index]) for index in sorted(known))
-    RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    results.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def table(rows: list[dict]) -> None:
@@ -237,4 +279,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--estimate":
         estimated(json.load(sys.stdin))
     else:
-        main()
+        main(sys.argv[1:])
