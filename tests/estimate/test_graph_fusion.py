@@ -300,14 +300,14 @@ def test_what_a_mean_of_few_rows_is_taken_from_is_written_once_for_both_passes()
         assert ("SquaredDifference/difference" in both) == bool(expected)
 
 
-def test_a_table_s_gradient_is_put_on_zeros():
-    made = program(
-        op("Argument", mib=8),
-        op("Square", 0, mib=8),
-        op("UnsortedSegmentSum", 1, mib=64),
-        op("Sum", 2, mib=1),
-    )
-    assert compiled(made)[1].peak == (8 + 64 + 1) * MIB  # in place
+def test_a_table_s_gradient_and_an_enlargement_s_are_put_on_zeros():
+    for kind in ("UnsortedSegmentSum", "ResizeBilinearGrad"):
+        made = program(
+            op("Argument", mib=8), op("Square", 0, mib=8), op(kind, 1, mib=64), op("Sum", 2, mib=1)
+        )
+        found, lives = compiled(made)
+        assert "zeros" in read_by(kind, found)
+        assert lives.peak == (8 + 64 + 1) * MIB  # in place
     twice = program(
         op("Argument", mib=8),
         op("UnsortedSegmentSum", 0, mib=64),

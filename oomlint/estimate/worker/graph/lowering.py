@@ -14,6 +14,7 @@ from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 _BRANCHES = ("If", "StatelessIf")
 _ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"
 _INDEX = 4  # bytes
+_SUMS = ("UnsortedSegmentSum", "ResizeBilinearGrad")  # scatters
 _ROWS = 4096
 RELUS = frozenset({"Relu", "Relu6"})
 
@@ -48,7 +49,7 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
             operations[number] = replace(operation, type="Select", inputs=tuple(inputs))
         elif is_pooling_gradient(operation) and len(operation.inputs) > 2:
             _scattered(number, operations, program, readers, zeros)
-        elif operation.type == "UnsortedSegmentSum":
+        elif operation.type in _SUMS:
             size, shapes, dtypes = sum(operation.outputs), operation.shapes[:1], operation.dtypes[:1]
             inputs = [*operation.inputs, (len(operations), 0)]
             if size in sums:
