@@ -490,3 +490,23 @@ def test_a_class_of_the_script_that_reads_and_knows_its_sizes(tmp_path, monkeypa
         model.fit(data.images, data.labels)
     """
     assert build(tmp_path, text, monkeypatch).model.input_shape == (None, 784)
+
+
+def test_layers_of_add_on_libraries_that_keras_has_by_now(tmp_path, monkeypatch):
+    text = """
+        import tensorflow as tf
+        import tensorflow_addons as tfa
+        from keras_contrib.layers.normalization.instancenormalization import InstanceNormalization
+        inputs = tf.keras.Input((8, 8, 6))
+        x = InstanceNormalization(axis=-1)(inputs)
+        x = tfa.layers.GroupNormalization(groups=3)(x)
+        model = tf.keras.Model(inputs, x)
+        model.compile(tfa.optimizers.SGDW(learning_rate=0.1, weight_decay=0.1, momentum=0.9), "mse")
+        model.fit(images, labels, batch_size=4)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 2 * 6 + 2 * 6  # a scale and an offset for each channel
+    assert subject.model.optimizer.momentum == 0.9
+    assert any("add-on" in one for one in subject.assumptions)
+    with pytest.raises(EstimateError, match="SpectralNormalization"):
+        build(tmp_path, text.replace("GroupNormalization(groups=3)", "SpectralNormalization()"), monkeypatch)

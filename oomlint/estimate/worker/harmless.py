@@ -13,6 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 from oomlint.estimate.worker import generation
+from oomlint.estimate.worker.add_ons import add_ons
 from oomlint.estimate.worker.legacy import legacy_keras, renamed_optimizer_arguments
 from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.trackers import wandb
@@ -30,6 +31,7 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
         else:
             stack.enter_context(legacy_keras(assumptions))
         stack.enter_context(wandb())
+        stack.enter_context(add_ons(generation.chosen(), assumptions))
         stack.enter_context(patch.object(builtins, "open", _beside_the_script(builtins.open)))
         for name, today in _OF_PYTHON_2.items():
             stack.enter_context(patch.object(builtins, name, today, create=True))
