@@ -5,15 +5,20 @@
 Each configuration (a case of models.py, a batch, an optimizer, optionally a policy) runs in a process of its own with
 one thread and an allocator that gives every larger buffer back to the system at once (MALLOC_MMAP_THRESHOLD_; no
 oneDNN, whose pool never gives back). The step runs a few times; then the kernel's high-water mark of resident memory is
-reset (5 to /proc/self/clear_refs) and one more step is run. A line says how far it went above what was resident.
+reset (5 to /proc/self/clear_refs) and one more step is run, and seen how far it went above what was resident.
+
+What is ready at the same time runs in an order that is another for each traced function (order.py says why), and the
+peak with it. So the step is traced anew several times: a line has the peak of each, and their median.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ENVIRONMENT = {
@@ -26,6 +31,7 @@ ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "KERAS_BACKEND": "tensorflow",
 }
+DRAWS = 3
 OPTIMIZERS = {
     "sgd": "SGD()",
     "momentum": "SGD(0.01, momentum=0.9)",
@@ -72,20 +78,21 @@ def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> d
 
     x = [data(spec) for spec in xs]
     batch_of = (x[0] if len(x) == 1 else x,) + (() if y is None else (data(y),))
-    step = tf.function(lambda *parts: model.train_step(parts), autograph=False)
-    for _ in range(4):
-        step(*batch_of)
     peaks = []
-    for _ in range(3):
+    for _ in range(DRAWS):
+        step = tf.function(lambda *parts: model.train_step(parts), autograph=False)
+        for _ in range(3):
+            step(*batch_of)
+        time.sleep(0.3)  # until the executor's thread has let go of what it held
         before = _status("VmRSS")
         Path("/proc/self/clear_refs").write_text("5")
         step(*batch_of)
         peaks.append(_status("VmHWM") - before)
     inputs = sum(int(np.prod(part.shape)) * part.dtype.size for part in tf.nest.flatten(batch_of))
     return {
-        "model": name, "batch": batch, "optimizer": optimizer, "policy": policy, "step_bytes": min(peaks),
-        "spread_bytes": max(peaks) - min(peaks), "input_bytes": inputs, "tensorflow": tf.__version__,
-        "keras": keras.__version__,
+        "model": name, "batch": batch, "optimizer": optimizer, "policy": policy,
+        "step_bytes": round(statistics.median(peaks)), "peaks": peaks, "input_bytes": inputs,
+        "tensorflow": tf.__version__, "keras": keras.__version__,
     }  # fmt: skip
 
 

@@ -112,6 +112,37 @@ def test_an_old_value_that_is_still_read_stays():
     assert simulate(made, order.as_made(made)).timeline == [0, 8 * K, 8 * K, 9 * K, 2 * K]
 
 
+def test_an_update_is_in_place():
+    made = program(
+        op("ReadVariableOp", size=8 * K, variable="w"),
+        op("MatMul", 0, size=K),
+        op("AssignSubVariableOp", 1, variable="w"),
+    )
+    assert simulate(made, order.as_made(made)).timeline == [0, K, K]
+
+
+def test_an_update_copies_a_value_that_is_still_to_be_read():
+    # Seen in a real step: the kernel's update before the product that gives the gradient of the layer's input.
+    made = program(
+        op("ReadVariableOp", size=8 * K, variable="w"),
+        op("Argument", size=K),
+        op("AssignSubVariableOp", 1, variable="w"),
+        op("MatMul", 0, size=2 * K),
+        op("MatMul", 3, size=K),
+    )
+    assert simulate(made, order.as_made(made)).timeline == [0, K, 9 * K, 11 * K, 4 * K]
+
+
+def test_the_gradient_of_a_cross_entropy_lies_where_its_logits_were():
+    made = program(
+        op("Argument", size=K),
+        op("MatMul", 0, size=8 * K),
+        op("SparseSoftmaxCrossEntropyWithLogits", 1, 0, outputs=(256, 8 * K)),
+    )
+    made.fetched = ((2, 0), (2, 1))
+    assert peak(made) == K + 8 * K + 256
+
+
 def test_scratch_is_taken_while_an_operation_runs():
     made = program(op("Argument", size=K), op("Conv2D", 0, size=2 * K), op("MatMul", 1, size=2 * K))
     assert peak(made, scratch=lambda operation: 10 * K if operation.type == "Conv2D" else 0) == 13 * K

@@ -19,14 +19,20 @@ class Converter:
     """Reads a graph definition. Shapes come from the traced graph where Grappler's inference loses them."""
 
     def __init__(
-        self, definition: Any, shapes: dict[str, list[Any]], library: dict[str, Any] | None = None
+        self,
+        definition: Any,
+        shapes: dict[str, list[Any]],
+        order: list[str],
+        inner: list[str],
+        library: dict[str, Any] | None = None,
     ) -> None:
         self._definition = definition
         self._library = library or {one.signature.name: one for one in definition.library.function}
         self._shapes = shapes
         self._stand_ins: dict[str, str] = {}
-        # Grappler shuffles; what is ready at the same time runs in the order in which it was made.
-        self._made = {name: number for number, name in enumerate(self._shapes)}
+        # What is ready at the same time runs in this order.
+        self._made = {name: number for number, name in enumerate(order)}
+        self._inner = inner  # the same of the functions
         self.unknown = 0  # outputs whose shape is not static
 
     def program(self, fetched: list[str], effects: list[str]) -> Program:
@@ -120,6 +126,7 @@ class Converter:
         """Loops, calls and branches: the program inside, and how often it runs."""
         if operation.type in LOOPS:
             made.body = self._function(operation, "body", depth)
+            made.condition = self._function(operation, "cond", depth)
             made.rounds = _rounds(operation)
             if made.body is not None:
                 from oomlint.estimate.worker.graph.loops import list_bytes
@@ -149,7 +156,7 @@ class Converter:
             graph = function_def_to_graph.function_def_to_graph(
                 definition, input_shapes=given, structured_input_signature=None
             )
-        inner = Converter(self._definition, {}, self._library)
+        inner = Converter(self._definition, {}, self._inner, self._inner, self._library)
         roots = [tensor.op for tensor in graph.outputs] + [
             one for one in graph.get_operations() if one.type.startswith(("Assign", "ResourceApply"))
         ]

@@ -22,14 +22,28 @@ FORWARDING = frozenset(
     Minimum Mod Mul MulNoNan Ndtri Neg Pow RealDiv Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Rint
     Round Rsqrt RsqrtGrad Select SelectV2 Selu SeluGrad Sigmoid SigmoidGrad Sign Sin Sinh Softmax Softplus
     SoftplusGrad Softsign SoftsignGrad Sqrt SqrtGrad Square SquaredDifference Sub Tan Tanh TanhGrad Xdivy Xlog1py
-    Xlogy ZerosLike OnesLike Fusion ScatterNdNonAliasingAdd TensorScatterUpdate TensorScatterAdd InplaceUpdate
+    Xlogy ZerosLike OnesLike FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _UnaryOpsComposition Fusion
+    ScatterNdNonAliasingAdd TensorScatterUpdate TensorScatterAdd InplaceUpdate
     """.split()
 )
 
+# Those that write another of their outputs over an input: (output, input), core/kernels/xent_op.cc, sparse_xent_op.cc.
+OVER = {"SoftmaxCrossEntropyWithLogits": (1, 0), "SparseSoftmaxCrossEntropyWithLogits": (1, 0)}
+
 LOOPS = ("While", "StatelessWhile")
 READS = frozenset({"ReadVariableOp"})
-# These put a new buffer in the variable's place; the rest of the updates happens in the variable's own.
+# These put a new buffer in the variable's place.
 ASSIGNS = frozenset({"AssignVariableOp"})
+# These change the variable's own.
+UPDATES = frozenset(
+    """
+    AssignAddVariableOp AssignSubVariableOp ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad
+    ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAdamWithAmsgrad ResourceApplyAddSign
+    ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent
+    ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign ResourceApplyProximalAdagrad
+    ResourceApplyProximalGradientDescent ResourceApplyRMSProp
+    """.split()
+)
 
 # Scalars, shapes and handles: on the host, or next to nothing.
 NOTHING = frozenset(
@@ -38,4 +52,4 @@ NOTHING = frozenset(
     ControlTrigger
     """.split()
 )
-FREE = NOTHING | {"TensorListReserve", "EmptyTensorList", "TensorListLength", "TensorListElementShape"}
+FREE = NOTHING | {"LoopCond", "TensorListLength", "TensorListElementShape"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from oomlint.estimate.worker.graph.kinds import ALIASES, ASSIGNS, FORWARDING, FREE, READS
+from oomlint.estimate.worker.graph.kinds import ALIASES, ASSIGNS, FORWARDING, FREE, OVER, READS, UPDATES
+from oomlint.estimate.worker.graph.lists import Elements, Lists
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 
 ROUNDING = 256  # bytes: kMinAllocationSize in xla/tsl/framework/bfc_allocator.h
@@ -22,6 +23,11 @@ class Buffer:
     variable: str = ""  # the variable whose value it is
     apart: bool = False  # counted with the weights, not here
     holders: list[int] = field(default_factory=list)  # the operations whose output lies in it
+    born: int = 0  # in steps of the order, first and last
+    died: int = -1
+
+
+Held = list["Buffer | Elements | None"]  # what inputs or outputs are
 
 
 @dataclass(slots=True)
@@ -78,14 +84,17 @@ class _Simulation:
                 self.uses[source] = self.uses.get(source, 0) + 1
         for source in program.fetched:
             self.uses[source] = self.uses.get(source, 0) + 1
-        self.buffers: dict[Output, Buffer | None] = {}
+        self.buffers: dict[Output, Buffer | Elements | None] = {}
+        self.lists = Lists(self._allocate, self._leave)
         self.variables: dict[str, Buffer] = {}
         self.alive: dict[int, Buffer] = {}
-        self.bytes = 0
+        self.bytes = self.step = self.last = 0
         self.found = Lives()
 
     def run(self, order: Iterable[int]) -> Lives:
-        for number in order:
+        peak_step = -1
+        for step, number in enumerate(order):
+            self.step, self.last = step, step - 1
             operation = self.operations[number]
             given = [self.buffers.get(source) for source in operation.inputs]
             made = self._outputs(number, operation, given)
@@ -95,21 +104,27 @@ class _Simulation:
             self.found.order.append(number)
             self.found.timeline.append(meanwhile)
             if meanwhile > self.found.peak:
-                self.found.peak, self.found.peak_at = meanwhile, number
-                self.found.at_peak = tuple(self.alive.values())
+                self.found.peak, self.found.peak_at, peak_step = meanwhile, number, step
+            self.last = step
             for position, buffer in enumerate(made):
                 self.buffers[number, position] = buffer
                 if buffer is not None:
                     buffer.uses += self.uses.get((number, position), 0)
+                if isinstance(buffer, Buffer):
                     buffer.holders.append(number)
             for buffer in given:
                 if buffer is not None:
                     buffer.uses -= 1
             for buffer in {id(one): one for one in [*given, *made] if one is not None}.values():
                 self._leave(buffer)
+        for buffer in self.alive.values():
+            buffer.died = len(self.found.order)
+        self.found.at_peak = tuple(
+            buffer for buffer in self.found.buffers if buffer.born <= peak_step <= buffer.died
+        )
         return self.found
 
-    def _outputs(self, number: int, operation: Operation, given: list[Buffer | None]) -> list[Buffer | None]:
+    def _outputs(self, number: int, operation: Operation, given: Held) -> Held:
         if operation.type == "Argument":  # of the step: it stays for as long as the step runs
             return [self._allocate(size, number, kept=True) for size in operation.outputs]
         if operation.type in READS:
@@ -117,26 +132,40 @@ class _Simulation:
         if operation.type in ASSIGNS:
             self._assign(operation, given)
             return []
-        if operation.type in FREE:
-            return [None] * len(operation.outputs)
+        if operation.type in UPDATES:
+            self._update(operation, number)
+            return []
         if operation.type in ALIASES and self.aliasing:
             return [
                 given[min(position, len(given) - 1)] if given else None
                 for position in range(len(operation.outputs))
             ]
+        if self.aliasing:
+            in_lists = self.lists.outputs(number, operation, given, *self._first(operation))
+            if in_lists is not None:
+                return in_lists
+        if operation.type in FREE:
+            return [None] * len(operation.outputs)
+        at, candidates = -1, given
+        if operation.type in FORWARDING:
+            at = 0
+        elif operation.type in OVER:
+            at, source = OVER[operation.type]
+            candidates = given[source : source + 1]
         forwarded = None
-        if operation.type in FORWARDING and self.aliasing:
-            forwarded = self._forwarded(operation, given)
-        rest = operation.outputs if forwarded is None else operation.outputs[1:]
-        allocated: list[Buffer | None] = [self._allocate(size, number) for size in rest]
-        return allocated if forwarded is None else [forwarded, *allocated]
+        if self.aliasing and 0 <= at < len(operation.outputs):
+            forwarded = self._forwarded(operation.outputs[at], candidates, given)
+        return [
+            forwarded if position == at and forwarded is not None else self._allocate(size, number)
+            for position, size in enumerate(operation.outputs)
+        ]
 
-    def _forwarded(self, operation: Operation, given: list[Buffer | None]) -> Buffer | None:
+    def _forwarded(self, size: int, candidates: Held, given: Held) -> Buffer | None:
         """An input that ends here and is as large as the output."""
-        size = rounded(operation.outputs[0], self.rounding)
-        for buffer in given:
+        size = rounded(size, self.rounding)
+        for buffer in candidates:
             if (
-                buffer is not None
+                isinstance(buffer, Buffer)
                 and not buffer.kept
                 and buffer.size == size
                 and buffer.uses == sum(other is buffer for other in given)
@@ -152,13 +181,13 @@ class _Simulation:
             )
         return self.variables[variable]
 
-    def _assign(self, operation: Operation, given: list[Buffer | None]) -> None:
+    def _assign(self, operation: Operation, given: Held) -> None:
         """The variable takes over the new value's buffer; the old one goes when nothing reads it any more.
 
         The old one's bytes were counted with the weights, so the sum is less by them from there on.
         """
         new = given[-1]
-        if new is None or new.kept:
+        if not isinstance(new, Buffer) or new.kept:
             return
         old = self.variables.get(operation.variable)
         new.kept, new.variable = True, operation.variable
@@ -169,20 +198,48 @@ class _Simulation:
             old.kept = False
             self._leave(old)
 
+    def _update(self, operation: Operation, number: int) -> None:
+        """In place, unless something holds the value that was read: it keeps the old one, and the update makes a copy.
+
+        PrepareToUpdateVariable in tensorflow/core/kernels/training_op_helpers.h.
+        """
+        old = self.variables.get(operation.variable)
+        if old is None or old.uses == 0 or not self.aliasing:
+            return
+        new = self._allocate(old.size, number, kept=True)
+        assert new is not None
+        new.variable = operation.variable
+        self.variables[operation.variable] = new
+        old.kept = False
+
     def _allocate(self, size: int, number: int, kept: bool = False) -> Buffer | None:
         if size <= 0:
             return None
-        buffer = Buffer(rounded(size, self.rounding), number, kept=kept)
+        buffer = Buffer(rounded(size, self.rounding), number, kept=kept, born=self.step)
         self.alive[id(buffer)] = buffer
         self.found.buffers.append(buffer)
         self.bytes += buffer.size
         return buffer
 
-    def _leave(self, buffer: Buffer) -> None:
+    def _first(self, operation: Operation) -> tuple[int, int]:
+        """Bytes and length of its first input."""
+        if not operation.inputs:
+            return 0, 0
+        number, position = operation.inputs[0]
+        source = self.operations[number]
+        if position >= min(len(source.outputs), len(source.shapes)):
+            return 0, 0
+        return source.outputs[position], next(iter(source.shapes[position]), 0)
+
+    def _leave(self, buffer: Buffer | Elements) -> None:
         if buffer.uses > 0 or buffer.kept:
+            return
+        if isinstance(buffer, Elements):
+            self.lists.drop(buffer)
             return
         if buffer.apart:
             buffer.apart = False
             self.bytes -= buffer.size
         elif self.alive.pop(id(buffer), None) is not None:
+            buffer.died = self.last
             self.bytes -= buffer.size

@@ -11,8 +11,8 @@ Output = tuple[int, int]  # an operation's number, and which of its outputs
 class Operation:
     """One operation. `outputs` are bytes, `shapes` the outputs' shapes; `inputs` name other operations' outputs.
 
-    `variable` is the handle that it reads or writes; `body` what a loop runs, for `rounds` rounds;
-    `overlap` how often the windows of a pooling read an element.
+    `variable` is the handle that it reads or writes; `body` what a loop runs, for `rounds` rounds, each after its
+    `condition`; `overlap` how often the windows of a pooling read an element.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Operation:
     dtypes: tuple[str, ...] = ()
     variable: str = ""
     body: Program | None = None
+    condition: Program | None = None
     rounds: int = 1
     overlap: float = 1.0
 

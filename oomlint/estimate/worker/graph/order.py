@@ -7,8 +7,8 @@ costly ones go to the thread pool, whose thread takes the last one first, except
 
 from __future__ import annotations
 
+import random
 from collections import deque
-from collections.abc import Callable
 
 from oomlint.estimate.worker.graph.operations import Operation, Program
 
@@ -17,9 +17,25 @@ from oomlint.estimate.worker.graph.operations import Operation, Program
 CHEAP = frozenset(
     """
     Argument Given Const Placeholder NoOp Identity IdentityN StopGradient PreventGradient Reshape Squeeze ExpandDims
-    Shape ShapeN Size Rank VarHandleOp ReadVariableOp Switch Merge ControlTrigger BroadcastGradientArgs
+    Shape ShapeN Size Rank VarHandleOp Switch Merge ControlTrigger BroadcastGradientArgs
+    Enter Exit NextIteration LoopCond
     """.split()
 )
+# A kernel that was seen to take few cycles counts as cheap, too, after some ninety runs (kOpIsExpensiveThresholdCycles,
+# KernelStats in tensorflow/core/common_runtime/executor.cc). In a loop that comes within a step or few.
+_LIGHT = ("TensorList", "EmptyTensorList", "ReadVariableOp")
+_SCALAR = 64  # bytes
+
+
+def costly(operation: Operation) -> bool:
+    """Whether a CPU's executor takes the operation for one that takes long."""
+    if operation.type in CHEAP:
+        return False
+    light = operation.type.startswith(_LIGHT) or sum(operation.outputs) <= _SCALAR
+    return not (light and operation.rounds > 1)
+
+
+IN_ORDER = 8  # edges
 
 
 def queued(program: Program) -> list[int]:
@@ -42,35 +58,44 @@ def as_made(program: Program) -> list[int]:
     return list(range(len(program.operations)))
 
 
-def on_one_thread(
-    program: Program, costly: Callable[[Operation], bool] = lambda operation: operation.type not in CHEAP
-) -> list[int]:
-    """A CPU with one thread: cheap operations in a queue, costly ones on a stack."""
+def on_one_thread(program: Program, draw: int = 0) -> list[int]:
+    """A CPU with one thread: cheap operations in a queue, costly ones on a stack.
+
+    Where more than a few wait for an operation, or for nothing, their order is another each time the graph is made:
+    the edges are in a set, by their addresses (EdgeSet in tensorflow/core/graph/edgeset.h). `draw` chooses one.
+    """
     waiting, after = _waiting(program), program.consumers()
-    done: list[int] = []
     roots = [number for number, count in enumerate(waiting) if count == 0]
-    # As the profiler shows it: variables are read, and what follows from them alone, before the step's input comes in.
-    roots.sort(key=lambda number: program.operations[number].type == "Argument")
-    for root in roots:
-        stack = [root]
-        while stack:
-            inline = deque([stack.pop()])
-            while inline:
-                number = inline.popleft()
-                done.append(number)
-                kept: int | None = None
-                for following in after[number]:
-                    waiting[following] -= 1
-                    if waiting[following]:
-                        continue
-                    if not costly(program.operations[following]):
-                        inline.append(following)
-                        continue
-                    if kept is not None:
-                        stack.append(kept)
-                    kept = following
-                if kept is not None:
-                    (stack if inline else inline).append(kept)
+    random.Random(draw).shuffle(roots)
+    for operation, many in zip(program.operations, after, strict=True):
+        if len(many) > IN_ORDER:  # the same for each round of a loop: the graph has its operations once
+            random.Random(f"{draw} {operation.name}").shuffle(many)
+    inline: deque[int] = deque()
+    stack: list[int] = []
+    done: list[int] = []
+
+    def schedule(ready: list[int]) -> None:
+        kept: int | None = None
+        for number in ready:
+            if not costly(program.operations[number]):
+                inline.append(number)
+                continue
+            if kept is not None:
+                stack.append(kept)
+            kept = number
+        if kept is not None:
+            (stack if inline else inline).append(kept)
+
+    schedule(roots)
+    while inline or stack:
+        number = inline.popleft() if inline else stack.pop()
+        done.append(number)
+        ready = []
+        for following in after[number]:
+            waiting[following] -= 1
+            if waiting[following] == 0:
+                ready.append(following)
+        schedule(ready)
     return _all(done, program)
 
 

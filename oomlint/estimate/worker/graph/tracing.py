@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 from oomlint.estimate.worker.graph.conversion import Converter
+from oomlint.estimate.worker.graph.large_constants import large_constants
 from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.subject import Spec, Subject, packed
 
+_INLINED = re.compile(r"/(?:body|cond)/_\d+/")  # what Grappler puts before the names of a loop's operations
 
-def traced(subject: Subject, optimized: bool = True) -> Program:
+
+def traced(subject: Subject, optimized: bool = True, as_run: bool = False) -> Program:
     """The program of one step. Nothing is run: variables need no values.
 
-    Without `optimized` the operations are those that Python called, one by one: what runs eagerly.
+    Without `optimized` the operations are those that Python called, one by one: what runs eagerly. They are in the
+    order in which Python called them; `as_run` in the one that Grappler leaves, which TensorFlow's executor keeps to.
     """
     function = _concrete(subject)
     graph = function.graph
@@ -24,11 +29,20 @@ def traced(subject: Subject, optimized: bool = True) -> Program:
         for node in nodes:  # loops stay single operations with a body, in place of jumps
             if "_lower_using_switch_merge" in node.attr:
                 node.attr["_lower_using_switch_merge"].b = False
+    roots = [name.partition(":")[0] for name in fetched] + effects
     if optimized:
-        definition = _optimized(definition, graph, [name.partition(":")[0] for name in fetched] + effects)
+        definition = _optimized(definition, graph, roots)
     shapes = {one.name: [tensor.shape for tensor in one.outputs] for one in graph.get_operations()}
-    converter = Converter(definition, shapes)
+    order = [node.name for node in definition.node] if as_run else list(shapes)
+    inner = _inner_order(graph, roots) if as_run and optimized else []
+    converter = Converter(definition, shapes, order, inner)
     return replace(converter.program(fetched, effects), unknown=converter.unknown)
+
+
+def _inner_order(graph: Any, roots: list[str]) -> list[str]:
+    """The operations of loops in the order of the graph in which their bodies are inlined, by their names inside."""
+    lowered = _optimized(graph.as_graph_def(add_shapes=True), graph, roots)
+    return [_INLINED.split(node.name)[-1] for node in lowered.node if _INLINED.search(node.name)]
 
 
 def _concrete(subject: Subject) -> Any:
@@ -60,7 +74,7 @@ def _optimized(definition: Any, graph: Any, roots: list[str]) -> Any:
 
     described = meta_graph.create_meta_graph_def(graph_def=definition, graph=graph)
     nodes = meta_graph_pb2.CollectionDef()
-    nodes.node_list.value.extend(roots)
+    nodes.node_list.value.extend([*roots, *large_constants(graph)])
     described.collection_def["train_op"].CopyFrom(nodes)
     config = config_pb2.ConfigProto()
     # Its swapping and summing in place depends on the memory of a device that is not here.
