@@ -79,7 +79,7 @@ RULE = Rule(
     name="over-budget",
     severity=Severity.ERROR,
     fix=Safety.UNSAFE,
-    literals=("fit", "fit_generator", "train_on_batch", "gradient"),
+    literals=("fit", "fit_generator", "train_on_batch", "GradientTape"),
     estimated=True,
 )
 

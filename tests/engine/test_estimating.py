@@ -156,6 +156,18 @@ def test_a_number_that_shapes_the_model_too_is_not_changed(tmp_path: Path, asked
     assert out.startswith("train.py:4:9: OOM601 a step")
 
 
+def test_a_call_that_is_fed_with_batches_is_given_no_batch_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(estimating, "ask_child", lambda request, folders: answer(request, 64))
+    fed = TRAIN.replace(
+        "np.zeros((1000, 32, 32, 3)), np.zeros((1000, 2)), batch_size=BATCH", "batches, epochs=3"
+    )
+    (tmp_path / "train.py").write_text("from somewhere import batches\n" + fed)
+    _, out, _ = check(tmp_path)
+    assert out.startswith("train.py:9:1: OOM601 a step of 64 samples")
+
+
 def test_a_batch_for_all_replicas_is_divided(tmp_path: Path, asked: Asked):
     script = TRAIN.replace(
         "model = ",

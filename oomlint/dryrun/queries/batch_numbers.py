@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.queries.built import WORDS
 from oomlint.dryrun.queries.pipelines import BATCHING
 from oomlint.dryrun.queries.tape_training import model_of
 from oomlint.dryrun.queries.trained_models import trained_models
@@ -55,9 +56,11 @@ def _batches(trace: Trace, call: Call) -> Iterator[Const]:
 
 
 def _decided(trace: Trace, training: Call, batch: Const, wanted: dict[int, int]) -> BatchNumber:
-    origin = next((step.place for step in batch.trail if step.place is not None), None)
-    if origin is None:
-        return BatchNumber(training.place)
+    first = next((step for step in batch.trail if step.place is not None), None)
+    origin = None if first is None else first.place
+    if first is None or origin is None or first.text == WORDS:  # the text does not say it
+        argument = training.argument("batch_size")
+        return BatchNumber(training.place if argument is None else argument.place)
     node = origin.node
     if isinstance(node, cst.Param) and node.default is not None:
         origin = Place(origin.source, node.default)

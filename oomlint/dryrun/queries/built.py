@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oomlint.dryrun.values.arrays import Dim, Shape
     from oomlint.dryrun.values.training import Model
 
-_WORDS = "the model as it was built"
+WORDS = "the model as it was built"
 
 
 def learn(trace: Trace, call: Call, rows: tuple[Any, ...], batch: int | None) -> None:
@@ -34,7 +34,7 @@ def learn(trace: Trace, call: Call, rows: tuple[Any, ...], batch: int | None) ->
     from oomlint.dryrun.queries.tape_training import model_of
 
     model = model_of(call.receiver)
-    step = Step(_WORDS, call.place)
+    step = Step(WORDS, call.place)
     all_trained = trained_models(trace)  # one list for each trace: every rule sees what is put there
     for index, trained in enumerate(all_trained):
         ours = trained.model is model or (trained.step is not None and trained.step.node is call.node)
