@@ -63,6 +63,24 @@ IN_TURNS = """
                 self.both.train_on_batch(noise, ones)
     Gan().train(12)
 """
+BY_HAND = """
+    import tensorflow as tf
+    from tensorflow import keras
+    judge = keras.Sequential([keras.Input((9,)), keras.layers.Dense(40), keras.layers.Dense(1)])
+    maker = keras.Sequential([keras.Input((5,)), keras.layers.Dense(30), keras.layers.Dense(9)])
+    judge_optimizer, maker_optimizer = keras.optimizers.Adam(), keras.optimizers.SGD(momentum=0.9)
+    @tf.function
+    def step(real):
+        with tf.GradientTape() as first, tf.GradientTape() as second:
+            made = judge(maker(tf.random.normal((12, 5))))
+            loss, other = tf.reduce_mean(made - judge(real)), -tf.reduce_mean(made)
+        one = first.gradient(loss, judge.trainable_variables)
+        two = second.gradient(other, maker.trainable_variables)
+        judge_optimizer.apply_gradients(zip(one, judge.trainable_variables))
+        maker_optimizer.apply_gradients(zip(two, maker.trainable_variables))
+    for real in tf.data.Dataset.from_tensor_slices(tf.zeros((100, 9))).batch(12):
+        step(real)
+"""
 JUDGE, MAKER = 9 * 40 + 40 + 40 + 1, 5 * 30 + 30 + 30 * 9 + 9  # numbers, by hand
 SMALL = 100  # bytes: learning rates, iterations, means
 
@@ -95,6 +113,16 @@ def test_of_models_in_turns_all_that_they_keep_counts_and_the_fullest_step(tmp_p
     assert slots <= found.parts["optimizer_state"] < slots + SMALL
     assert found.peak_bytes == sum(found.parts.values()) == max(size for _, size in found.timeline)
     assert any("in turns" in text for text in found.assumptions)
+
+
+def test_models_of_a_loop_by_hand_are_summed(tmp_path, monkeypatch):
+    found = answer(tmp_path, monkeypatch, BY_HAND)
+    assert (found.batch_size, found.program) == (12, "graph")
+    assert 4 * (JUDGE + MAKER) <= found.parts["weights"] < 4 * (JUDGE + MAKER) + SMALL
+    slots = 4 * (2 * JUDGE + MAKER)
+    assert slots <= found.parts["optimizer_state"] < slots + SMALL
+    assert found.peak_bytes == sum(found.parts.values())
+    assert any("in one step" in text for text in found.assumptions)
 
 
 def test_a_live_one_is_traced_by_its_own_step():

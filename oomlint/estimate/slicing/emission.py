@@ -10,6 +10,7 @@ from oomlint.estimate.slicing.arguments import defaulted, hidden, matched, requi
 from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.program import COMPOUND, Scope, Unit, blocks, bound_names
 from oomlint.estimate.slicing.rewriting import Rewriter
+from oomlint.estimate.slicing.steps import pairs
 from oomlint.estimate.slicing.taint import missing
 from oomlint.estimate.slicing.trainings import Step, Training
 from oomlint.estimate.slicing.writing import around, at, inside, is_or_holds, lines_of, matters
@@ -55,7 +56,8 @@ class Emission:
 
     def _criterion_parts(self) -> list[ast.expr]:
         assert self.training is not None
-        parts = [self.training.receiver, *self.training.others]
+        parts = [self.training.receiver, *(one.receiver for one in self.training.others)]
+        parts += [one.optimizer for one in self.training.others if one.optimizer is not None]
         if isinstance(self.training.batch, ast.expr):
             parts.append(self.training.batch)
         if self.training.optimizer is not None:
@@ -203,9 +205,7 @@ class Emission:
         if training.optimizer is not None:
             keywords.append(ast.keyword("optimizer", copy.deepcopy(training.optimizer)))
         if training.others:
-            keywords.append(
-                ast.keyword("others", self._rewritten(ast.List(training.others, ast.Load()), scope))
-            )
+            keywords.append(ast.keyword("others", self._rewritten(pairs(training.others), scope)))
         said = {"by_hand": training.by_hand, "batch_named": training.batch_named}
         keywords += [ast.keyword(name, ast.Constant(text)) for name, text in said.items() if text]
         receiver = self._rewritten(training.receiver, scope)

@@ -191,14 +191,14 @@ def choose(trainings: list[Training], model: str | None, path: Path) -> Training
     return max(whole, key=lambda one: (one.parameters or 0, one.compiled, one.line))
 
 
-def beside(training: Training, trained: list[Training]) -> list[ast.expr]:
-    """Other models that the function with the training call trains by calls of their own: a GAN's two parts."""
-    found = {training.name: training.receiver}
+def beside(training: Training, trained: list[Training]) -> list[Training]:
+    """Other models that the function with the training call trains in the same way: a GAN's two parts."""
+    found = {training.name: training}
     for other in trained:
-        if other.way[-1].scope is training.way[-1].scope and other.compiled and not other.by_hand:
-            if isinstance(other.receiver, ast.Name | ast.Attribute):
-                found.setdefault(other.name, other.receiver)
-    return [] if training.by_hand or not training.compiled else list(found.values())[1:]
+        same = other.way[-1].scope is training.way[-1].scope and other.by_hand == training.by_hand
+        if same and other.compiled and isinstance(other.receiver, ast.Name | ast.Attribute):
+            found.setdefault(other.name, other)
+    return list(found.values())[1:] if training.compiled else []
 
 
 def before(step: Step) -> set[int]:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oomlint.estimate.slicing.trainings import Training
 
 
 def trains_itself(node: ast.ClassDef | None) -> bool:
@@ -10,4 +15,12 @@ def trains_itself(node: ast.ClassDef | None) -> bool:
     return node is not None and any(
         isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and one.name == "train_step"
         for one in node.body
+    )
+
+
+def pairs(others: Sequence[Training]) -> ast.expr:
+    """What else a step trains, for the child: `[(model, optimizer), ...]`."""
+    return ast.List(
+        [ast.Tuple([one.receiver, one.optimizer or ast.Constant(None)], ast.Load()) for one in others],
+        ast.Load(),
     )

@@ -50,7 +50,7 @@ class Training:
     replicas: int | None = None
     compiled: bool = True  # false: nothing is seen of it but the making
     seen: Call | None = None  # what the dry run saw of it
-    others: list[ast.expr] = field(default_factory=list)  # models that the same rounds train too
+    others: list[Training] = field(default_factory=list)  # other models that the same rounds train
 
     @property
     def name(self) -> str:

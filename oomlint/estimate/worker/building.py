@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,7 +21,7 @@ def build(request: Request) -> Subject:
     """The subject of an estimate. Raises EstimateError (kind build, extra or target)."""
     keras = generation.chosen()
     assumptions: list[str] = []
-    from oomlint.estimate.worker import altering, compiling, data_specs, making
+    from oomlint.estimate.worker import altering, beside, compiling, data_specs, making
 
     with (
         without_memory(),
@@ -45,37 +44,9 @@ def build(request: Request) -> Subject:
         altering.accumulate(made.model, request)
         y = data_specs.targets(made, outputs, batch, assumptions)
         compiling.build_slots(made.model, x, y)
-        others = [_beside(making.Made(one), request, batch) for one in made.others if one is not made.model]
+        others = beside.subjects(made, request, batch, assumptions)
     data = (x,) if y is None else (x, y)
-    return Subject(made.model, data, "train", assumptions, others)
-
-
-def _beside(made: Any, request: Request, batch: int) -> Subject:
-    """A model that is trained in turns with the subject, as its own `compile` has it."""
-    from oomlint.estimate.worker import compiling, data_specs
-
-    made.loss = getattr(made.model, "loss", None)
-    x = data_specs.inputs(made, dataclasses.replace(request, input_shape=None), batch)
-    y = data_specs.targets(made, compiling.built_outputs(made.model, x), batch, [])
-    with as_compiled(made.model):
-        compiling.build_slots(made.model, x, y)
-    return Subject(made.model, (x,) if y is None else (x, y))
-
-
-@contextmanager
-def as_compiled(model: Any) -> Iterator[None]:
-    """Inside, a model that was frozen as a whole after its `compile` is trainable, as it stays in Keras 2.
-
-    A GAN freezes its discriminator for the model behind it, and goes on to train it by itself.
-    """
-    frozen = not model.trainable_variables
-    if frozen:
-        model.trainable = True
-    try:
-        yield
-    finally:
-        if frozen:
-            model.trainable = False
+    return Subject(made.model, data, "train", assumptions, others, one_step=bool(made.by_hand))
 
 
 @contextmanager

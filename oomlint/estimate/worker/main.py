@@ -7,7 +7,6 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
 from oomlint.estimate.verdicts import range_of, verdict
-from oomlint.estimate.worker.state import own_optimizers, state_of_all
+from oomlint.estimate.worker.state import own_optimizers
 from oomlint.estimate.worker.subject import Footprint, Subject
 
 
@@ -60,12 +59,13 @@ def _estimated(request: Request) -> Estimate:
 
 def measured(subject: Subject, request: Request, started: float) -> Estimate:
     """What the engine says of a subject, as an answer to the request."""
+    from oomlint.estimate.worker.beside import together
     from oomlint.estimate.worker.compilation import program_of
 
     program, reason = program_of(subject, request)
     engine, footprint = _footprint(subject, request, program)
     if subject.others and subject.mode == "train":
-        footprint = _in_turns(subject, footprint, list(_beside(subject, request, program)))
+        footprint = together(subject, footprint, lambda one: _footprint(one, request, program)[1])
     between = range_of(footprint.peak, footprint.lower, footprint.upper)
     return Estimate(
         target=request.target,
@@ -109,37 +109,6 @@ def _footprint(subject: Subject, request: Request, program: str) -> tuple[str, F
     from oomlint.estimate.worker.graph import engine as graph
 
     return "graph", graph.footprint(subject, program, request.gpu)
-
-
-def _beside(subject: Subject, request: Request, program: str) -> Iterator[Footprint]:
-    from oomlint.estimate.worker.building import as_compiled
-
-    for one in subject.others:
-        with as_compiled(one.model):
-            yield _footprint(one, request, program)[1]
-
-
-def _in_turns(subject: Subject, own: Footprint, others: list[Footprint]) -> Footprint:
-    """The fullest of several models' steps, with what all of them keep between steps."""
-    models = [one.model for one in (subject, *subject.others)]
-    kept = state_of_all(models)
-    sizes = {
-        id(one): one.peak - one.parts["weights"] - one.parts["optimizer_state"] for one in (own, *others)
-    }
-    chosen = max((own, *others), key=lambda one: sizes[id(one)])
-    parts = chosen.parts | kept
-    peak = sum(parts.values())
-    names = ", ".join(str(one.model.name) for one in subject.others)
-    which = next(model for model, one in zip(models, (own, *others), strict=True) if one is chosen)
-    said = f"{subject.model.name} is trained in turns with {names}: what all of them keep, and the step of {which.name}"
-    more = peak - chosen.peak
-    return replace(
-        chosen,
-        peak=peak,
-        parts=parts,
-        timeline=[(name, size + more) for name, size in chosen.timeline],
-        assumptions=[said, *chosen.assumptions],
-    )
 
 
 def _batch_of(subject: Subject) -> int:

@@ -26,7 +26,9 @@ class Made:
     compiled: bool = False
     element: Any = None  # a nest of (shape, dtype): what the data set hands over, where the dry run knows
     by_hand: str = ""  # "graph" or "eager": how a hand-written loop runs
-    others: list[Any] = field(default_factory=list)  # compiled models that the same rounds train too
+    others: list[tuple[Any, Any]] = field(
+        default_factory=list
+    )  # what else is trained there: models, optimizers
 
     @property
     def has_no_call(self) -> bool:

@@ -119,7 +119,7 @@ def _made(signal: TrainedSignal, request: Request, failures: list[Missing], path
         batch=batch if isinstance(batch, int) and not isinstance(batch, bool) else None,
         element=element,
         by_hand=facts.get("by_hand", ""),
-        others=[one for one in facts.get("others", ()) if getattr(one, "optimizer", None) is not None],
+        others=list(facts.get("others", ())),
     )
 
 

@@ -29,7 +29,8 @@ class Subject:
     data: tuple[Any, ...]
     mode: Mode = "train"
     assumptions: list[str] = field(default_factory=list)
-    others: list[Subject] = field(default_factory=list)  # trained in turns with it
+    others: list[Subject] = field(default_factory=list)  # trained beside it: in turns, or in one step
+    one_step: bool = False
 
 
 def packed(parts: Any) -> Any:

@@ -1,0 +1,105 @@
+"""Models that a script trains beside the one that is estimated, in turns with it or in the same step: a GAN's parts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from oomlint.estimate.request import Request
+from oomlint.estimate.worker.generation import present
+from oomlint.estimate.worker.making import Made
+from oomlint.estimate.worker.state import state_of_all
+from oomlint.estimate.worker.subject import Footprint, Subject
+
+
+def subjects(made: Made, request: Request, batch: int, assumptions: list[str]) -> list[Subject]:
+    """Those that can be built; the others are named."""
+    kinds = tuple(keras.Model for keras in present())
+    found = []
+    for model, optimizer in made.others:
+        if model is made.model or not isinstance(model, kinds):
+            continue
+        try:
+            found.append(_subject(model, optimizer, made, request, batch))
+        except Exception as error:  # the user's own code runs in there
+            assumptions.append(f"{model.name} is trained too, and not included: {_first_line(error)}")
+    return found
+
+
+def _subject(model: Any, optimizer: Any, main: Made, request: Request, batch: int) -> Subject:
+    from oomlint.estimate.worker import compiling, data_specs
+
+    made = Made(
+        model, optimizer=optimizer if hasattr(optimizer, "apply_gradients") else None, by_hand=main.by_hand
+    )
+    plain = dataclasses.replace(request, input_shape=None, optimizer=None, loss=None)
+    x = data_specs.inputs(made, plain, batch)
+    outputs = compiling.built_outputs(model, x)
+    compiling.compile_model(made, plain, outputs, [])
+    y = data_specs.targets(made, outputs, batch, [])
+    with as_compiled(model):
+        compiling.build_slots(model, x, y)
+    return Subject(model, (x,) if y is None else (x, y))
+
+
+@contextmanager
+def as_compiled(model: Any) -> Iterator[None]:
+    """Inside, a model that was frozen as a whole after its `compile` is trainable, as it stays in Keras 2.
+
+    A GAN freezes its discriminator for the model behind it, and goes on to train it by itself.
+    """
+    frozen = not model.trainable_variables
+    if frozen:
+        model.trainable = True
+    try:
+        yield
+    finally:
+        if frozen:
+            model.trainable = False
+
+
+def together(subject: Subject, own: Footprint, engine: Callable[[Subject], Footprint]) -> Footprint:
+    """What all of the models keep between steps, and the fullest of their steps; or all of these, if they are one."""
+    steps = {id(subject): own}
+    for one in subject.others:
+        with as_compiled(one.model):
+            steps[id(one)] = engine(one)
+    models = [subject, *subject.others]
+    fullest = max(models, key=lambda one: _passing(steps[id(one)]))
+    chosen = steps[id(fullest)]
+    parts = chosen.parts | state_of_all([one.model for one in models])
+    names = ", ".join(str(one.model.name) for one in subject.others)
+    if subject.one_step:
+        for one in models:
+            if one is not fullest:
+                for name in ("gradients", "activations", "temporaries", "input"):
+                    parts[name] += steps[id(one)].parts[name]
+        said = (
+            f"{subject.model.name} and {names} are trained in one step: the sum of what each takes by itself; one's "
+            "passes through another are not traced"
+        )
+    else:
+        said = (
+            f"{subject.model.name} is trained in turns with {names}: what all of them keep, and the step of "
+            f"{fullest.model.name}"
+        )
+    peak = sum(parts.values())
+    more = peak - chosen.peak
+    return dataclasses.replace(
+        chosen,
+        peak=peak,
+        parts=parts,
+        timeline=[(name, size + more) for name, size in chosen.timeline],
+        assumptions=[said, *chosen.assumptions],
+    )
+
+
+def _passing(footprint: Footprint) -> int:
+    """What a step takes and gives back."""
+    return footprint.peak - footprint.parts["weights"] - footprint.parts["optimizer_state"]
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
