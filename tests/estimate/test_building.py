@@ -371,6 +371,7 @@ def test_operations_as_keras_2_took_them(tmp_path, monkeypatch):
         inputs = Input((8, 4))
         x = tf.nn.relu(tf.reshape(inputs, (-1, 16, 2)))
         x = K.concatenate([x, K.sqrt(tf.abs(x))], axis=axis)
+        x = tf.nn.softmax(tf.log(x), dim=2) + tf.reduce_sum(x, reduction_indices=1, keep_dims=True)
         x = K.sum(x, axis=1)
         model = Model(inputs, Head()(x))
         model.compile("sgd", lambda y, p: K.mean(K.square(y - p), axis=-1))

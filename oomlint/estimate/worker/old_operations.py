@@ -9,9 +9,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from oomlint.estimate.worker.old_names import of_tf_keras
+from oomlint.estimate.worker.old_tensorflow import understand_tensorflow_1
 from oomlint.estimate.worker.stand_ins import Missing
 
 _said: list[set[str]] = [set()]  # what the answer says that was translated, of the build that goes on
@@ -24,6 +26,7 @@ def understand_old_operations(keras: Any, used: set[str]) -> None:
         applied = _layer_of_operations(keras)
         _backend_functions(keras, applied)
         _on_symbolic_tensors(keras, applied)
+        understand_tensorflow_1(import_module("tensorflow"))
     _positional_arguments(keras)
 
 
