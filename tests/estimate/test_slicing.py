@@ -418,3 +418,29 @@ def test_the_batch_size_of_generated_data(tmp_path: Path, lines_before: str, fit
     found = lines(sliced(tmp_path, text + fit))
     said = found[-1].partition("batch_size=")[2].rstrip(")")
     assert said.partition(", batch_named=")[0] == (batch or "")
+
+
+def test_vectors_of_words_are_not_read_for_an_embedding(tmp_path: Path):
+    found = sliced(
+        tmp_path,
+        """
+        import numpy as np
+        from tensorflow import keras
+        index = {}
+        for line in open("vectors.txt"):
+            index[line.split()[0]] = np.asarray(line.split()[1:])
+        matrix = np.zeros((5000, 50))
+        for number, word in enumerate(index):
+            matrix[number] = index[word]
+        model = keras.Sequential([
+            keras.layers.Embedding(5000, 50, weights=[matrix], trainable=False),
+            keras.layers.Embedding(50, 8, embeddings_initializer=keras.initializers.Constant(matrix)),
+        ])
+        model.compile("sgd", "mse")
+        model.fit(x, y)
+        """,
+    )
+    assert "matrix" not in found.text
+    assert "vectors" not in found.text
+    assert "Embedding(5000, 50, weights=None, trainable=False)" in found.text
+    assert "Embedding(50, 8, embeddings_initializer='uniform')" in found.text

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oomlint.documents.python_file import Document, DocumentError, read_document
+from oomlint.estimate.slicing.initial_values import leave_out
 from oomlint.estimate.slicing.search_path import added_folders
 from oomlint.project.modules import ModuleFinder
 
@@ -178,7 +179,9 @@ class Program:
 
     def _read(self, path: Path, name: str) -> Unit:
         document = self._text_of(path)
-        unit = Unit(path, name, ast.parse(document.text))
+        tree = ast.parse(document.text)
+        leave_out(tree)
+        unit = Unit(path, name, tree)
         _Binder(unit).run()
         return unit
 
