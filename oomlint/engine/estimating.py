@@ -58,10 +58,10 @@ class Estimator:
         try:
             return self._estimated(trace, settings)
         except EstimateError as error:
-            self._remark(trace.source.document.filename, error)
+            self._remark(trace.source.document, error)
         except Exception as error:  # a slice that fails must not cost the other findings
             reason = EstimateError(f"{type(error).__name__}: {error} (this is a bug of oomlint)")
-            self._remark(trace.source.document.filename, reason)
+            self._remark(trace.source.document, reason)
         return None
 
     def _estimated(self, trace: Trace, settings: Settings) -> Estimated | None:
@@ -101,12 +101,15 @@ class Estimator:
             raise found
         return found
 
-    def _remark(self, filename: str, error: EstimateError) -> None:
+    def _remark(self, document: Document, error: EstimateError) -> None:
         if error.kind == "extra":
             line = f"no estimates: {error.message}. {error.hint}".rstrip(" .")
         else:
-            at = f":{error.line}" if error.line else ""
-            line = f"{filename}{at}: no estimate: {' '.join(error.message.split())}"
+            row = f":{error.line}" if error.line else ""
+            own = (document.path or Path(document.filename)).resolve()
+            elsewhere = error.file is not None and Path(error.file).resolve() != own
+            where, what = ("", f"{error.file}{row}: ") if elsewhere else (row, "")
+            line = f"{document.filename}{where}: no estimate: {what}{' '.join(error.message.split())}"
         if line not in self.remarks:
             self.remarks.append(line)
 

@@ -237,7 +237,12 @@ def test_a_batch_that_is_assumed_or_an_optimizer_decides_nothing(tmp_path: Path,
 def test_an_estimate_that_fails_is_one_line_and_costs_nothing(tmp_path: Path, asked: Asked):
     def fails(request: Request, batch: int) -> Estimate:
         raise EstimateError(
-            "no layer\n  of that name", "build", "/x/train.py", 5, "Try --input-shape.", "Traceback"
+            "no layer\n  of that name",
+            "build",
+            str(tmp_path / "train.py"),
+            5,
+            "Try --input-shape.",
+            "Traceback",
         )
 
     asked.answer = fails
@@ -250,6 +255,19 @@ def test_an_estimate_that_fails_is_one_line_and_costs_nothing(tmp_path: Path, as
         "check", "--isolated", "--select", "OOM1,OOM601", "--estimate", "--fail-on", "note", cwd=tmp_path
     )
     assert done.returncode == 1
+
+
+def test_an_estimate_may_fail_in_another_file(tmp_path: Path, asked: Asked):
+    def fails(request: Request, batch: int) -> Estimate:
+        raise EstimateError("no such layer", "build", "/p/blocks.py", 7)
+
+    asked.answer = fails
+    (tmp_path / "train.py").write_text(TRAIN)
+    assert check(tmp_path) == (
+        0,
+        "No findings in 1 file.\n",
+        "oomlint: train.py: no estimate: /p/blocks.py:7: no such layer\n",
+    )
 
 
 def test_what_is_not_installed_is_said_once(tmp_path: Path, asked: Asked):

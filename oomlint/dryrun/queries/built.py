@@ -65,7 +65,7 @@ def _matched(model: Model, rows: tuple[Any, ...]) -> dict[int, tuple[Layer, Any]
 def _agree(layer: Layer, row: Any) -> bool:
     """Whether the row may be the layer's, by its output and its number of units."""
     shape = row.output_shape
-    if shape is None:
+    if not shape:  # of several outputs, or of a number
         return False
     if layer.output is not None and len(layer.output) != len(shape):
         return False
