@@ -45,7 +45,7 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
         changes["optimizer"] = _optimizer(made, request, assumptions)
     if request.loss:
         changes["loss"] = made.loss = request.loss
-    elif made.loss is None and not _own_losses(model):
+    elif made.loss is None and not own_losses(model):
         changes["loss"] = made.loss = default_loss(model, outputs)
         assumptions.append(f"loss {_loss_words(made.loss)}, chosen by the output: give another with --loss")
     if request.jit != "auto":
@@ -77,7 +77,7 @@ def _compiled_loss(model: Any) -> Any:
     return loss
 
 
-def _own_losses(model: Any) -> bool:
+def own_losses(model: Any) -> bool:
     """Whether it computes its loss itself: `add_loss`, or a `train_step` or `compute_loss` of its own."""
     keras, cls = keras_of(model), type(model)
     own = any(

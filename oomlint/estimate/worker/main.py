@@ -61,9 +61,10 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
     """What the engine says of a subject, as an answer to the request."""
     from oomlint.estimate.worker.beside import together
     from oomlint.estimate.worker.compilation import program_of
+    from oomlint.estimate.worker.plain_loss import or_plainly
 
     program, reason = program_of(subject, request)
-    engine, footprint = _footprint(subject, request, program)
+    engine, footprint = or_plainly(subject, lambda: _footprint(subject, request, program))
     if subject.others and subject.mode == "train":
         footprint = together(subject, footprint, lambda one: _footprint(one, request, program)[1])
     between = range_of(footprint.peak, footprint.lower, footprint.upper)

@@ -1,0 +1,69 @@
+"""Losses and metrics that cannot be traced on the shapes that are known: they are replaced or left out, which is said.
+
+A script's own loss may want labels of a shape that only the data tells, or count with NumPy. Next to the model it takes
+little memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.worker import compiling, data_specs, generation
+from oomlint.estimate.worker.compilation import asked_jit
+from oomlint.estimate.worker.making import Made
+from oomlint.estimate.worker.subject import Subject
+
+_Answer = TypeVar("_Answer")
+
+
+def or_plainly(subject: Subject, estimated: Callable[[], _Answer]) -> _Answer:
+    """The estimate; if that fails, without metrics; if that fails too, with a usual loss."""
+    try:
+        return estimated()
+    except EstimateError:
+        raise
+    except Exception as error:
+        if subject.mode != "train" or len(subject.data) < 2 or compiling.own_losses(subject.model):
+            raise
+        before = subject.data, list(subject.assumptions)
+        words = " ".join(str(error).split())[:160]
+        for without in (_without_metrics, _with_usual_loss):
+            subject.data, subject.assumptions[:] = before[0], before[1]
+            try:
+                subject.assumptions.append(f"{without(subject)}: {type(error).__name__}: {words}")
+                return estimated()
+            except Exception:  # the first error is what is reported
+                continue
+        raise
+
+
+def _without_metrics(subject: Subject) -> str:
+    loss = getattr(subject.model, "loss", None)
+    if loss is None:
+        loss = getattr(getattr(subject.model, "_compile_loss", None), "_user_loss", None)
+    _compile(subject, loss)
+    return "the script's metrics are left out"
+
+
+def _with_usual_loss(subject: Subject) -> str:
+    model, x = subject.model, subject.data[0]
+    outputs = compiling.built_outputs(model, x)
+    loss = compiling.default_loss(model, outputs)
+    _compile(subject, loss)
+    batch = int(generation.tree().flatten(x)[0].shape[0])
+    subject.data = (x, data_specs.targets(Made(model, loss=loss), outputs, batch, []))
+    name = loss if isinstance(loss, str) else ", ".join(loss)
+    return f"{name} in place of the script's own loss, which could not be traced"
+
+
+def _compile(subject: Subject, loss: object) -> None:
+    model = subject.model
+    model._compile_metrics = None  # Keras 3 leaves those of the compilation before
+    model.compile(
+        optimizer=model.optimizer,
+        loss=loss,
+        jit_compile=asked_jit(model),
+        run_eagerly=bool(getattr(model, "run_eagerly", False)),
+    )

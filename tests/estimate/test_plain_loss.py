@@ -1,0 +1,72 @@
+"""A loss or a metric that cannot be traced is left out or replaced, and that is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from oomlint.estimate.worker.subject import Spec, Subject
+
+keras = pytest.importorskip("keras")
+
+
+def subject_of(loss: Any, metrics: Any, labels: tuple[int, ...]) -> Subject:
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(3, activation="softmax")])
+    model.compile(keras.optimizers.SGD(momentum=0.9), loss, metrics=metrics)
+    return Subject(model, (Spec((4, 6), "float32"), Spec(labels, "float32")))
+
+
+def step_of(subject: Subject) -> list[str]:
+    """Traces the step; gives the kinds of its operations."""
+    from oomlint.estimate.worker.graph.tracing import traced
+
+    return [one.type for one in traced(subject, optimized=False).operations]
+
+
+def with_numpy(y: Any, p: Any) -> Any:
+    return float(p[0][0]) * y
+
+
+def with_one_label_more(y: Any, p: Any) -> Any:
+    return keras.ops.sum(y[..., :-1] * p, axis=-1)
+
+
+def test_what_can_be_traced_stays():
+    from oomlint.estimate.worker.plain_loss import or_plainly
+
+    subject = subject_of("mse", ["mae"], (4, 3))
+    assert "MatMul" in or_plainly(subject, lambda: step_of(subject))
+    assert subject.assumptions == []
+
+
+def test_a_metric_that_calculates_with_numpy_is_left_out():
+    from oomlint.estimate.worker.plain_loss import or_plainly
+
+    subject = subject_of(with_one_label_more, [with_numpy], (4, 4))
+    assert "MatMul" in or_plainly(subject, lambda: step_of(subject))
+    (said,) = subject.assumptions
+    assert said.startswith("the script's metrics are left out: ")
+    assert subject.model.loss is with_one_label_more
+    assert subject.data[1] == Spec((4, 4), "float32")
+
+
+def test_a_loss_for_labels_of_another_shape_is_replaced():
+    from oomlint.estimate.worker.plain_loss import or_plainly
+
+    subject = subject_of(with_one_label_more, None, (4, 3))
+    assert "MatMul" in or_plainly(subject, lambda: step_of(subject))
+    (said,) = subject.assumptions
+    assert said.startswith("sparse_categorical_crossentropy in place of the script's own loss")
+    assert subject.data[1] == Spec((4,), "int32")
+
+
+def test_a_model_that_cannot_be_traced_keeps_its_error():
+    from oomlint.estimate.worker.plain_loss import or_plainly
+
+    def never() -> Any:
+        raise ValueError("the model itself")
+
+    subject = subject_of("mse", None, (4, 3))
+    with pytest.raises(ValueError, match="the model itself"):
+        or_plainly(subject, never)
