@@ -69,6 +69,21 @@ UNBUILT = {
 }
 
 
+# What is likely behind the wrong ones: each died although the step as estimated fits.
+WHY_WRONG = {
+    (
+        "InceptionV3 (keras 2.3.1)",
+        80,
+    ): "its largest allocation was 2.1 GiB, more than any tensor of the step: scratch of a convolution",
+    (
+        "WRN-28-10",
+        128,
+    ): "scratch of convolutions, in a pool that grew by doubling (the source's figures are 1.2, 2.3 and "
+    "4.3 GiB)",
+    ("AlexNet", 500): "scratch of convolutions of 11x11 and 5x5, in a pool that grew by doubling",
+}
+
+
 class NotBuilt(Exception):
     """Why a row is left out."""
 
@@ -273,6 +288,17 @@ def table(rows: list[dict]) -> None:
     print("|---|" + "---|" * len(kinds))
     for group, found in sorted(counts.items(), key=lambda item: item[0] == "all"):
         print(f"| {group} |", " | ".join(str(found.get(kind, 0)) for kind in kinds), "|")
+    for row in rows:
+        if row.get("judged") == "wrong":
+            why = WHY_WRONG.get((row["model"], row["batch"]), "not explained")
+            print(f"wrong: {row['model']}, batch {row['batch']}, {row['gpu']} ({row['outcome']}): {why}")
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        why = row.get("left_out") or ("" if "range_bytes" in row else row.get("error"))
+        if why:
+            reasons.setdefault(why, []).append(row["model"])
+    for why, models in reasons.items():
+        print(f"not estimated: {', '.join(dict.fromkeys(models))}: {why}")
 
 
 if __name__ == "__main__":

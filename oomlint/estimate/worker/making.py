@@ -26,9 +26,8 @@ class Made:
     compiled: bool = False
     element: Any = None  # a nest of (shape, dtype): what the data set hands over, where the dry run knows
     by_hand: str = ""  # "graph" or "eager": how a hand-written loop runs
-    others: list[tuple[Any, Any]] = field(
-        default_factory=list
-    )  # what else is trained there: models, optimizers
+    # What else is trained there: models, and their optimizers where they are not compiled.
+    others: list[tuple[Any, Any]] = field(default_factory=list)
 
     @property
     def has_no_call(self) -> bool:
