@@ -444,3 +444,25 @@ def test_vectors_of_words_are_not_read_for_an_embedding(tmp_path: Path):
     assert "vectors" not in found.text
     assert "Embedding(5000, 50, weights=None, trainable=False)" in found.text
     assert "Embedding(50, 8, embeddings_initializer='uniform')" in found.text
+
+
+def test_models_fitted_one_after_the_other_are_not_trained_in_turns(tmp_path: Path):
+    text = """
+        from tensorflow import keras
+        one = keras.Sequential([keras.layers.Dense(1, input_shape=(3,))])
+        one.compile("sgd", "mse")
+        one.fit(x, y)
+        two = keras.Sequential([keras.layers.Dense(9, input_shape=(3,))])
+        two.compile("sgd", "mse")
+        two.fit(x, y)
+        """
+    assert lines(sliced(tmp_path, text))[-1] == "oomlint_trained(two, batch_size=32)"
+    text = (
+        text.replace("one.fit(x, y)", "").replace("two.fit(x, y)", "").rstrip()
+        + """
+        for images, labels in batches:
+            two.train_on_batch(images, labels)
+            one.train_on_batch(images, labels)
+        """
+    )
+    assert "others=[(one, None)]" in lines(sliced(tmp_path, text))[-1]
