@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.queries.tape_training import model_of
 from oomlint.dryrun.queries.trained_models import batch_of_replicas
+from oomlint.dryrun.values.training import Strategy
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
-    from oomlint.dryrun.values.training import Strategy
     from oomlint.estimate.slicing.trainings import Training
 
 
@@ -46,4 +46,4 @@ def _strategy(training: Training, trace: Trace) -> Strategy | None:
         if found is not None:
             return found
     made = [one.result for one in trace.calls_under("tf.distribute.") if replicas.may_replicate(one.result)]
-    return made[0] if len(made) == 1 else None
+    return made[0] if len(made) == 1 and isinstance(made[0], Strategy) else None
