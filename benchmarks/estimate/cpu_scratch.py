@@ -1,8 +1,9 @@
-"""What TensorFlow's convolutions take on a CPU, beside inputs and outputs, while they run.
+"""What TensorFlow's convolutions, and the gradient of max pooling, take on a CPU, beside inputs and outputs, while they run.
 
-The gradients of a convolution unfold patches of several images into one matrix; how many follows from a working set of
-30 MiB (Conv2DCustomBackpropFilterOp and Conv2DCustomBackpropInputOp in tensorflow/core/kernels/conv_grad_filter_ops.cc
-and conv_grad_input_ops.cc). A GPU has other scratch; this is only for the comparison.
+The gradients of a convolution unfold patches of several images into one matrix; for how many there is room follows from
+a working set of 30 MiB, however many there are (Conv2DCustomBackpropFilterOp and Conv2DCustomBackpropInputOp in
+tensorflow/core/kernels/conv_grad_filter_ops.cc and conv_grad_input_ops.cc). The gradient of the input takes one image
+at a time where that is work enough. A GPU has other scratch; this is only for the comparison.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Callable
 from oomlint.estimate.worker.graph.operations import Operation, Program
 
 WORKING_SET = 30 << 20
+# Elements that an image must have for that: more than 49,664 and at most 77,824 in what measure_allocations.py sees.
+WORK_ENOUGH = 64 << 10
 
 
 def scratch_of(program: Program) -> Callable[[Operation], int]:
@@ -23,6 +26,10 @@ def scratch_of(program: Program) -> Callable[[Operation], int]:
         return program.operations[source].shapes[output]
 
     def scratch(operation: Operation) -> int:
+        if (
+            operation.type == "MaxPoolGrad"
+        ):  # the pooled values again, and of each where it was (maxpooling_op.cc)
+            return math.prod(shape(operation, 1)) * (4 + 8)
         if operation.type == "Conv2DBackpropFilter":
             kernel, gradient = operation.shapes[0], shape(operation, 2)
         elif operation.type == "Conv2DBackpropInput":
@@ -32,7 +39,9 @@ def scratch_of(program: Program) -> Callable[[Operation], int]:
         height, width, depth, filters = kernel
         pixels, patch = math.prod(gradient[1:3]), height * width * depth
         unit = pixels * patch + pixels * filters + patch * filters
-        images = min(-(-(WORKING_SET // 4) // unit), gradient[0])
+        images = -(-(WORKING_SET // 4) // unit)
+        if operation.type == "Conv2DBackpropInput" and (gradient[0] == 1 or unit >= WORK_ENOUGH):
+            images = 1
         return 4 * images * pixels * patch
 
     return scratch

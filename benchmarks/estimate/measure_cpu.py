@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 ENVIRONMENT = {
     "MALLOC_MMAP_THRESHOLD_": "8192",
@@ -50,14 +51,13 @@ def _status(key: str) -> int:
     raise LookupError(key)
 
 
-def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> dict[str, object]:
-    """One configuration, in this process."""
-    import tensorflow as tf
-
-    tf.config.threading.set_inter_op_parallelism_threads(1)
-    tf.config.threading.set_intra_op_parallelism_threads(1)
+def prepared(
+    name: str, batch: int, optimizer: str, policy: str
+) -> tuple[Any, tuple[Any, ...], dict[str, object]]:
+    """The model, a batch of data, and what a line says of both."""
     import keras
     import numpy as np
+    import tensorflow as tf
 
     sys.path.insert(0, str(Path(__file__).parent))
     import models
@@ -78,9 +78,41 @@ def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> d
 
     x = [data(spec) for spec in xs]
     batch_of = (x[0] if len(x) == 1 else x,) + (() if y is None else (data(y),))
+    inputs = sum(int(np.prod(part.shape)) * part.dtype.size for part in tf.nest.flatten(batch_of))
+    about = {
+        "model": name, "batch": batch, "optimizer": optimizer, "policy": policy, "input_bytes": inputs,
+        "tensorflow": tf.__version__, "keras": keras.__version__,
+    }  # fmt: skip
+    return model, batch_of, about
+
+
+def one_thread() -> None:
+    """Before TensorFlow does anything."""
+    import tensorflow as tf
+
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+
+
+def traced_anew(model: Any) -> Any:
+    """The training step as a function of its own, not compiled by XLA."""
+    import tensorflow as tf
+
+    return tf.function(lambda *parts: model.train_step(parts), autograph=False)
+
+
+def with_median(about: dict[str, object], peaks: list[int], by: str) -> dict[str, object]:
+    """A line."""
+    return about | {"by": by, "step_bytes": round(statistics.median(peaks)), "peaks": peaks}
+
+
+def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> dict[str, object]:
+    """One configuration, in this process."""
+    one_thread()
+    model, batch_of, about = prepared(name, batch, optimizer, policy)
     peaks = []
     for _ in range(DRAWS):
-        step = tf.function(lambda *parts: model.train_step(parts), autograph=False)
+        step = traced_anew(model)
         for _ in range(3):
             step(*batch_of)
         time.sleep(0.3)  # until the executor's thread has let go of what it held
@@ -88,12 +120,14 @@ def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> d
         Path("/proc/self/clear_refs").write_text("5")
         step(*batch_of)
         peaks.append(_status("VmHWM") - before)
-    inputs = sum(int(np.prod(part.shape)) * part.dtype.size for part in tf.nest.flatten(batch_of))
-    return {
-        "model": name, "batch": batch, "optimizer": optimizer, "policy": policy,
-        "step_bytes": round(statistics.median(peaks)), "peaks": peaks, "input_bytes": inputs,
-        "tensorflow": tf.__version__, "keras": keras.__version__,
-    }  # fmt: skip
+    return with_median(about, peaks, "resident")
+
+
+def split(configuration: str) -> tuple[str, int, str, str]:
+    """`keras:ResNet50:8:adam:mixed_float16` is a name with a colon, a batch, an optimizer and a policy."""
+    parts = configuration.split(":")
+    policy = parts.pop() if "float" in parts[-1] else "float32"
+    return ":".join(parts[:-2]), int(parts[-2]), parts[-1], policy
 
 
 def main(configurations: list[str]) -> None:
@@ -114,7 +148,6 @@ def main(configurations: list[str]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
-        parts = sys.argv[2].rsplit(":", 3 if sys.argv[2].count(":") > 2 and "float" in sys.argv[2] else 2)
-        print(json.dumps(measure(parts[0], int(parts[1]), *parts[2:])))
+        print(json.dumps(measure(*split(sys.argv[2]))))
     else:
         main(sys.argv[1:])

@@ -38,10 +38,10 @@ def costly(operation: Operation) -> bool:
 IN_ORDER = 8  # edges
 
 
-def queued(program: Program) -> list[int]:
-    """First in, first out."""
-    waiting, after = _waiting(program), program.consumers()
-    ready = deque(number for number, count in enumerate(waiting) if count == 0)
+def queued(program: Program, draw: int | None = None) -> list[int]:
+    """First in, first out. `draw` as in `on_one_thread`; without, in the order of the program."""
+    waiting, roots, after = _edges(program, draw)
+    ready = deque(roots)
     done: list[int] = []
     while ready:
         number = ready.popleft()
@@ -64,12 +64,7 @@ def on_one_thread(program: Program, draw: int = 0) -> list[int]:
     Where more than a few wait for an operation, or for nothing, their order is another each time the graph is made:
     the edges are in a set, by their addresses (EdgeSet in tensorflow/core/graph/edgeset.h). `draw` chooses one.
     """
-    waiting, after = _waiting(program), program.consumers()
-    roots = [number for number, count in enumerate(waiting) if count == 0]
-    random.Random(draw).shuffle(roots)
-    for operation, many in zip(program.operations, after, strict=True):
-        if len(many) > IN_ORDER:  # the same for each round of a loop: the graph has its operations once
-            random.Random(f"{draw} {operation.name}").shuffle(many)
+    waiting, roots, after = _edges(program, draw)
     inline: deque[int] = deque()
     stack: list[int] = []
     done: list[int] = []
@@ -99,8 +94,17 @@ def on_one_thread(program: Program, draw: int = 0) -> list[int]:
     return _all(done, program)
 
 
-def _waiting(program: Program) -> list[int]:
-    return [len(operation.inputs) + len(operation.controls) for operation in program.operations]
+def _edges(program: Program, draw: int | None) -> tuple[list[int], list[int], list[list[int]]]:
+    """How many each waits for, those that wait for nothing, and those that wait for each."""
+    waiting = [len(operation.inputs) + len(operation.controls) for operation in program.operations]
+    after = program.consumers()
+    roots = [number for number, count in enumerate(waiting) if count == 0]
+    if draw is not None:
+        random.Random(draw).shuffle(roots)
+        for operation, many in zip(program.operations, after, strict=True):
+            if len(many) > IN_ORDER:  # the same for each round of a loop: the graph has its operations once
+                random.Random(f"{draw} {operation.name}").shuffle(many)
+    return waiting, roots, after
 
 
 def _all(done: list[int], program: Program) -> list[int]:
