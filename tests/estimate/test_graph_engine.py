@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from fixture_files import ROOT
 
@@ -130,3 +131,31 @@ data = (Spec((8, 8192), "float32"), Spec((8, 8192), "float32"))
 assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 << 10, "KiB"
 """)
     assert found["parts"]["weights"] > 10 * 8192 * 8192 * 4
+
+
+def test_masks_are_kept_from_folding_and_come_back_with_what_they_are_made_of():
+    import tensorflow as tf
+
+    from oomlint.estimate.worker.graph.large_constants import put_back, set_aside
+
+    @tf.function(autograph=False)
+    def step(x):
+        mask = tf.linalg.band_part(tf.ones((512, 512), tf.bool), -1, 0)
+        noise = tf.random.uniform((512, 512))  # not a constant, whatever it is made of
+        return tf.where(mask, x, 0.0) + noise
+
+    graph = step.get_concrete_function(tf.TensorSpec((512, 512))).graph
+    definition = graph.as_graph_def()
+    types = {node.name: node.op for node in definition.node}
+    kept = set_aside(definition, graph)
+    assert {types[name] for name in kept} == {"Fill", "MatrixBandPart"}
+    assert {node.op for node in definition.node if node.name in kept} == {"Placeholder"}
+    pruned = type(definition)()
+    gone = [node for node in definition.node if node.name.startswith(("ones", "MatrixBandPart/"))]
+    assert len(gone) == 5
+    pruned.node.extend(node for node in definition.node if node not in gone)
+    put_back(pruned, definition, kept)
+    with tf.Graph().as_default():
+        (mask,) = tf.graph_util.import_graph_def(pruned, return_elements=["MatrixBandPart:0"])
+        with tf.compat.v1.Session() as session:
+            np.testing.assert_array_equal(session.run(mask), np.tri(512, dtype=bool))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from oomlint.estimate.worker.graph.conversion import Converter
-from oomlint.estimate.worker.graph.large_constants import large_constants
+from oomlint.estimate.worker.graph.large_constants import put_back, set_aside
 from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.subject import Spec, Subject, packed
 
@@ -31,7 +31,9 @@ def traced(subject: Subject, optimized: bool = True, as_run: bool = False) -> Pr
                 node.attr["_lower_using_switch_merge"].b = False
     roots = [name.partition(":")[0] for name in fetched] + effects
     if optimized:
-        definition = _optimized(definition, graph, roots)
+        large = {} if as_run else set_aside(definition, graph)
+        before, definition = definition, _optimized(definition, graph, roots)
+        put_back(definition, before, large)
     shapes = {one.name: [tensor.shape for tensor in one.outputs] for one in graph.get_operations()}
     order = [node.name for node in definition.node] if as_run else list(shapes)
     inner = _inner_order(graph, roots) if as_run and optimized else []
@@ -74,7 +76,7 @@ def _optimized(definition: Any, graph: Any, roots: list[str]) -> Any:
 
     described = meta_graph.create_meta_graph_def(graph_def=definition, graph=graph)
     nodes = meta_graph_pb2.CollectionDef()
-    nodes.node_list.value.extend([*roots, *large_constants(graph)])
+    nodes.node_list.value.extend(roots)
     described.collection_def["train_op"].CopyFrom(nodes)
     config = config_pb2.ConfigProto()
     # Its swapping and summing in place depends on the memory of a device that is not here.
