@@ -73,7 +73,7 @@ def test_an_element_of_many_inputs_with_many_readers_is_written():
     made = program(
         op("Argument", mib=8), *sources, op("AddN", 1, 2, 3, mib=64), *(op("Sum", 4, mib=1) for _ in range(4))
     )
-    assert "Kernel" in kinds(made)
+    assert "Fusion" in kinds(made)
 
 
 def test_random_numbers_are_not_drawn_twice():
@@ -83,7 +83,7 @@ def test_random_numbers_are_not_drawn_twice():
         op("Sum", 1, mib=1),
         op("Max", 1, mib=1),
     )
-    assert kinds(made) == ["Argument", "Kernel", "Sum", "Max"]
+    assert kinds(made) == ["Argument", "Fusion", "Sum", "Max"]
 
 
 def relu_behind(kind: str) -> set[str]:
@@ -181,7 +181,7 @@ def test_pooling_s_gradient_holds_two_zeros_where_pooling_computes_the_relu_itse
 
 def test_pooling_s_gradient_copies_zeros_when_the_relu_s_kernel_writes_them():
     _, order, peak = pooled(op("MatMul", 2, mib=1))
-    assert order.index("Zeros") == order.index("Kernel") + 1
+    assert order.index("Zeros") == order.index("Fusion") + 1
     assert order.index("ZerosCopy") == order.index("PoolScatter") - 1
     # While the windows are searched: the input, the ReLU, the zeros, the pooled, an index and the value.
     assert peak == 8 + 64 + 64 + 16 + 16 + 16
@@ -280,6 +280,57 @@ def test_a_loss_over_a_convolution_with_channels_first_writes_its_terms_beside_t
     )
     last, first = (compiled(made, channels_first=layout)[1].peak // MIB for layout in (False, True))
     assert (last, first) == (8 + 64 + 64 + 1, 8 + 64 + 64 + 64 + 1)
+
+
+def test_what_is_summed_over_few_rows_and_read_again_is_written():
+    for rows, expected in ((4096, ["Tanh"]), (6272, [])):
+        made = program(
+            op("Argument", mib=8),
+            op("MatMul", 0, mib=64, shape=(rows, 64)),
+            op("Tanh", 1, mib=64, shape=(rows, 64)),
+            op("Mean", 2, mib=1, shape=(64,)),
+            op("Max", 2, 3, mib=1),
+        )
+        assert [one.name for one in compiled(made)[0].operations if one.name == "Tanh"] == expected
+
+
+def test_products_of_one_tensor_with_several_weights_are_one():
+    def products(mib: int) -> list[tuple[str, int]]:
+        made = program(
+            op("Argument", mib=8),
+            op("ReadVariableOp", mib=1, name="query"),
+            op("ReadVariableOp", mib=1, name="key"),
+            op("MatMul", 0, 1, mib=mib),
+            op("MatMul", 0, 2, mib=mib),
+            op("BatchMatMulV2", 3, 4, mib=1),
+        )
+        found = compiled(made)[0].operations
+        return [(one.type, one.outputs[0] // MIB) for one in found if one.type in ("MatMul", "Fusion")]
+
+    assert products(16) == [("MatMul", 32), ("Fusion", 16), ("Fusion", 16)]
+    assert products(64) == [("MatMul", 64), ("MatMul", 64)]  # beyond XLA's limit of 32 MiB
+
+
+def test_a_softmax_is_written_beside_what_it_reads():
+    for kind, mib in (("Softmax", 8 + 64 + 64), ("Tanh", 8 + 64 + 8)):
+        made = program(
+            op("Argument", mib=8), op("MatMul", 0, mib=64), op(kind, 1, mib=64), op("MatMul", 2, mib=8)
+        )
+        assert compiled(made)[1].peak == mib * MIB
+
+
+def test_zeros_of_another_shape_are_not_the_relu_s():
+    made = program(
+        op("Argument", mib=8),
+        op("Conv2D", 0, mib=64, shape=(8, 64, 4)),
+        op("Relu", 1, mib=64, shape=(8, 64, 4)),
+        op("Reshape", 2, mib=64, shape=(8, 1, 64, 4)),
+        op("MaxPool", 3, mib=16, shape=(8, 1, 16, 4)),
+        op("MaxPoolGrad", 3, 4, 4, mib=64, shape=(8, 1, 64, 4)),
+        op("MatMul", 5, mib=8),
+    )
+    zeros = [operation.type for operation in compiled(made)[0].operations if operation.name == "zeros"]
+    assert zeros == ["Zeros"]
 
 
 def test_what_a_mean_of_few_rows_is_taken_from_is_written_once_for_both_passes():

@@ -14,7 +14,7 @@ import math
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.kinds import ALIASES, LOOPS, NOTHING, READS
 from oomlint.estimate.worker.graph.loops import stacked_bytes
-from oomlint.estimate.worker.graph.lowering import RELUS
+from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, summed_rows
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 
 # Values that are another's under a new name or shape, or a variable's.
@@ -46,6 +46,8 @@ _WHOLE = tuple(
 )
 # Updates in place, and branches that hold only such (a loss scale's check).
 _UPDATES = ("Assign", "Resource", "If", "StatelessIf", "Case", "StatelessCase")
+
+_BY_ROW = ("Softmax", "LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
 
 # What a kernel's start costs, as bytes that could have been moved meanwhile (about 1 us at 3 TB/s).
 _START = 3_000_000
@@ -79,6 +81,8 @@ class _Fusion:
                 self.readers[source].add(number)
         self.fetched = {self._origin(source) for source in program.fetched}
         self.gone: set[int] = set()
+        # Kernels of Triton, which write beside what they read.
+        self.by_row = {number for number, one in enumerate(self.operations) if one.type in _BY_ROW}
         self.grown: set[int] = set()  # with others in it that are not light
 
     def run(self) -> Program:
@@ -135,6 +139,8 @@ class _Fusion:
             return -1
         if any(self.kinds[reader] == "whole" or self._computes_again(number, reader) for reader in readers):
             return -1
+        if len(readers) > 1 and any(self._is_summed_at_once(number, reader) for reader in readers):
+            return -1
         size, cost = self.sizes[number], self.costs[number]
         alone = _START + size + cost + sum(self.sizes[source] for source in self.reads[number])
         fused = 0.0
@@ -142,6 +148,15 @@ class _Fusion:
             alone += size
             fused += cost + sum(self.sizes[one] for one in self.reads[number] - self.reads[reader])
         return alone - fused
+
+    def _is_summed_at_once(self, number: int, reader: int) -> bool:
+        """Few rows: the sum's kernel writes what it sums for the others, too. Not where that is a cast alone."""
+        if self.operations[number].type in _LIGHT:
+            return False
+        given, made = self.operations[number].shapes, self.operations[reader].shapes
+        if self.operations[reader].type not in ("Mean", "Sum") or not given or not made:
+            return False
+        return 1 < summed_rows(given[0], made[0]) <= ROWS
 
     def _computes_again(self, number: int, reader: int) -> bool:
         """Whether windows that overlap would compute too much more than once."""
@@ -156,6 +171,8 @@ class _Fusion:
             self.reads[reader].discard(number)
             self.reads[reader] |= sources
             self.costs[reader] += self.costs[number]
+            if number in self.by_row:
+                self.by_row.add(reader)
             if self.sizes[reader] >= self.scratch[number]:  # not what only sums it
                 self.scratch[reader] = max(self.scratch[reader], self.scratch[number])
         for source in sources:
@@ -233,8 +250,7 @@ class _Fusion:
         inputs = tuple((places[source], 0) for source in sorted(self.reads[number]) if source in places)
         size = 0 if kind == "update" else self.sizes[number]
         scratch = self.scratch[number]
-        reduced = any(self.kinds[reader] == "reduction" for reader in self.readers[number])
-        written = {"mapped": "Kernel" if reduced else "Fusion", "update": "Update"}
+        written = {"mapped": "Kernel" if number in self.by_row else "Fusion", "update": "Update"}
         return Operation(
             operation.name,
             written.get(kind if size else "update", operation.type),

@@ -14,8 +14,9 @@ from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 _BRANCHES = ("If", "StatelessIf")
 _ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"
 _INDEX = 4  # bytes
+_MERGED = 32 << 20  # bytes: xla_gpu_dot_merger_threshold_mb in xla/debug_options_flags.cc
 _SUMS = ("UnsortedSegmentSum", "ResizeBilinearGrad")  # scatters
-_ROWS = 4096
+ROWS = 4096
 RELUS = frozenset({"Relu", "Relu6"})
 
 
@@ -72,6 +73,7 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
         elif operation.type.startswith(CONVOLUTIONS):
             operations[number] = copies.convolution(operation)
     _write_differences(program, operations)
+    _merge_products(program, operations)
     return _in_order(replace(program, operations=operations))
 
 
@@ -85,12 +87,9 @@ def _write_differences(program: Program, operations: list[Operation]) -> None:
     for number, operation in enumerate(program.operations):
         if operation.type != "SquaredDifference" or not operation.shapes or len(operation.inputs) < 2:
             continue
-        *rows, channels = operation.shapes[0] or (1,)
         sources = [source_of(program.operations, one) for one in operation.inputs[:2]]
-        sides = [
-            math.prod(program.operations[one].shapes[0]) for one in sources if program.operations[one].shapes
-        ]
-        if math.prod(rows) > _ROWS or channels not in sides:
+        means = [program.operations[one].shapes[0] for one in sources if program.operations[one].shapes]
+        if not any(1 < summed_rows(operation.shapes[0], mean) <= ROWS for mean in means):
             continue
         made[sources[0], sources[1]] = made[sources[1], sources[0]] = len(operations)
         size, name = sum(operation.outputs), f"{operation.name}/difference"
@@ -103,6 +102,49 @@ def _write_differences(program: Program, operations: list[Operation]) -> None:
             left, right = (source_of(program.operations, one) for one in operation.inputs)
             if (left, right) in made:
                 operations[number] = replace(operation, type="Identity", inputs=((made[left, right], 0),))
+
+
+def _merge_products(program: Program, operations: list[Operation]) -> None:
+    """Products of one tensor with several weights are one product, up to a size (xla/service/dot_merger.cc)."""
+    groups: dict[tuple[str, int], list[int]] = {}
+    for number, operation in enumerate(program.operations):
+        if operation.type not in ("MatMul", "BatchMatMulV2") or len(operation.inputs) < 2:
+            continue
+        if sum(operation.outputs) > _MERGED or not _is_weight(program, operation.inputs[1]):
+            continue
+        if "gradient_tape" in operation.name:
+            continue
+        groups.setdefault((operation.type, source_of(program.operations, operation.inputs[0])), []).append(
+            number
+        )
+    for (kind, _), members in groups.items():
+        if len(members) < 2:
+            continue
+        first = program.operations[members[0]]
+        inputs = (first.inputs[0], *(program.operations[one].inputs[1] for one in members))
+        size = sum(sum(program.operations[one].outputs) for one in members)
+        whole = len(operations)
+        operations.append(
+            _new(f"{first.name}/merged", kind, inputs, first.shapes[:1], size, first.dtypes[:1])
+        )
+        for one in members:
+            operations[one] = replace(operations[one], type="Slice", inputs=((whole, 0),))
+
+
+def _is_weight(program: Program, output: Output) -> bool:
+    operation = program.operations[source_of(program.operations, output)]
+    if operation.type == "Cast" and operation.inputs:
+        operation = program.operations[source_of(program.operations, operation.inputs[0])]
+    return operation.type == "ReadVariableOp"
+
+
+def summed_rows(given: tuple[int, ...], made: tuple[int, ...]) -> int:
+    """How many rows a sum or mean takes together; 0 where it takes the last axis."""
+    last = next((axis for axis in reversed(range(len(given))) if given[axis] > 1), -1)
+    kept = made[last if len(made) == len(given) else -1 :][:1]
+    if last < 0 or kept != given[last : last + 1]:
+        return 0
+    return math.prod(given) // max(math.prod(made), 1)
 
 
 def _dense(branch: Operation, program: Program) -> int:
@@ -252,10 +294,10 @@ def _pooled_relus(program: Program, readers: list[list[int]]) -> set[int]:
     for number, operation in enumerate(program.operations):
         if is_pooling_gradient(operation) and operation.inputs:
             source = source_of(program.operations, operation.inputs[0])
-            if (
-                program.operations[source].type in RELUS
-                and _sum_with_others(number, program, readers) is None
-            ):
+            relu = program.operations[source]
+            # A constant of another shape is another one, as where a dimension was put in for the pooling.
+            alike = relu.type in RELUS and relu.shapes[:1] == operation.shapes[:1]
+            if alike and _sum_with_others(number, program, readers) is None:
                 found.add(source)
     return found
 
