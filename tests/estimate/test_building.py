@@ -91,6 +91,21 @@ def test_what_comes_from_data_is_asked_for_and_may_be_given(tmp_path, monkeypatc
     assert subject.model.output_shape == (None, 3)
 
 
+def test_the_sides_of_an_image_are_asked_for_together(tmp_path, monkeypatch):
+    text = """
+        import numpy as np
+        from tensorflow import keras
+        images = np.load("images.npy")
+        _, img_height, img_width, channels = images.shape
+        model = keras.Sequential([keras.Input((img_height, img_width, channels)), keras.layers.Flatten()])
+        model.compile("sgd", "mse")
+        model.fit(images, labels)
+    """
+    with pytest.raises(EstimateError, match="--input-shape 224,224,3"):
+        build(tmp_path, text, monkeypatch)
+    assert build(tmp_path, text, monkeypatch, input_shape=(4, 5, 3)).model.input_shape == (None, 4, 5, 3)
+
+
 def test_an_input_of_any_size_wants_the_shape(tmp_path, monkeypatch):
     text = """
         from tensorflow import keras

@@ -168,7 +168,7 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         hint = f"Give its shape, with what is not known as None: --arg '{plain}=(None, 10)'"
         message = f"{name} comes from data, and the model needs it"
         return EstimateError(message, "build", path, line, hint, asked=f"{plain}.shape")
-    if ".shape" in name:
+    if ".shape" in name or stand_ins.side_of(plain) is not None:
         hint = "Give one sample's shape, for example --input-shape 224,224,3"
         return EstimateError(f"{name} comes from data, and the model needs it", "build", path, line, hint)
     message = f"{name} comes from data or from outside, and the model needs it"

@@ -5,6 +5,7 @@ A value that nobody knows does no harm until something needs it: then it says wh
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from oomlint.estimate.worker.classes import given
@@ -200,6 +201,17 @@ def of_targets(name: str) -> bool:
     return word.startswith(("y", "label", "target")) or "label" in word
 
 
+_SIDES = re.compile(
+    r"(?:(?:im|img|image|input)_?)?(?:(h|height|rows?)|(w|width|cols?|columns)|(c|ch|channels?))"
+)
+
+
+def side_of(name: str) -> int | None:
+    """Which size of an image a name stands for: its height, width or channels."""
+    found = _SIDES.fullmatch(name.lower())
+    return None if found is None or len(name) < 2 else (found.lastindex or 0) - 1
+
+
 # What `--arg` gave, for names that stand inside an expression.
 GIVEN: dict[str, Any] = {}
 # Names that count classes, as the script computes them.
@@ -225,6 +237,9 @@ def oomlint_missing(name: str, line: int = 0, why: str = "") -> Any:
         return Sizes(value) if isinstance(value, tuple) else value
     if why:
         OF_CLASSES.add(plain)
+    side = side_of(plain)
+    if side is not None and INPUT_SHAPE and len(INPUT_SHAPE[0]) == 3 and INPUT_SHAPE[0][side] is not None:
+        return INPUT_SHAPE[0][side]
     return Missing(name, line)
 
 
