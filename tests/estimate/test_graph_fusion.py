@@ -294,6 +294,19 @@ def test_what_is_summed_over_few_rows_and_read_again_is_written():
         assert [one.name for one in compiled(made)[0].operations if one.name == "Tanh"] == expected
 
 
+def test_rows_that_lie_in_a_row_are_summed_from_what_is_computed_again():
+    made = program(
+        op("Argument", mib=8),
+        op("Conv2D", 0, mib=64, shape=(1, 64, 64, 4)),
+        op("Tanh", 1, mib=64, shape=(1, 64, 64, 4)),
+        op("Mean", 2, mib=1, shape=(1, 4)),
+        op("Max", 2, 3, mib=1),
+    )
+    for channels_first, expected in ((False, ["Tanh"]), (True, [])):
+        found, _ = compiled(made, channels_first)
+        assert [one.name for one in found.operations if one.name == "Tanh"] == expected
+
+
 def test_products_of_one_tensor_with_several_weights_are_one():
     def products(mib: int) -> list[tuple[str, int]]:
         made = program(

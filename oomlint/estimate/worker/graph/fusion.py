@@ -153,6 +153,9 @@ class _Fusion:
         """Few rows: the sum's kernel writes what it sums for the others, too. Not where that is a cast alone."""
         if self.operations[number].type in _LIGHT:
             return False
+        dtypes, shapes = self.operations[number].dtypes, self.operations[number].shapes
+        if self.channels_first and len(shapes[0] if shapes else ()) > 3 and "16" not in "".join(dtypes):
+            return False  # rows lie in a row there
         given, made = self.operations[number].shapes, self.operations[reader].shapes
         if self.operations[reader].type not in ("Mean", "Sum") or not given or not made:
             return False
