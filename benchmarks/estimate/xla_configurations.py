@@ -71,8 +71,8 @@ POINTS = [
     "wavenet:32:sgd:float32:A100-40GB",
 ]
 
-# Architectures that those rules were not made for (held_out_models.py). The errors of the first look at them, which showed
-# causes that were then mended, are in docs/estimate.md; a cause that a new model shows makes it one of POINTS.
+# Architectures that those rules were not made for (held_out_models.py). The first look at them showed causes that were
+# then mended (docs/estimate.md): for the next look others are needed.
 HELD_OUT = [
     "dense_blocks:32:adam:float32:H100-80GB",
     "inception:64:momentum:float32:A100-40GB",
