@@ -466,3 +466,23 @@ def test_models_fitted_one_after_the_other_are_not_trained_in_turns(tmp_path: Pa
         """
     )
     assert "others=[(one, None)]" in lines(sliced(tmp_path, text))[-1]
+
+
+def test_loops_by_hand_of_a_notebook_are_not_trained_in_turns(tmp_path: Path):
+    text = """
+        import tensorflow as tf
+        one = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+        two = tf.keras.Sequential([tf.keras.layers.Dense(9, input_shape=(3,))])
+        optimizer = tf.keras.optimizers.SGD(0.1)
+        for images, labels in batches:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(one(images) - labels)
+            optimizer.apply_gradients(zip(tape.gradient(loss, one.trainable_variables), one.trainable_variables))
+        for images, labels in batches:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(two(images) - labels)
+            optimizer.apply_gradients(zip(tape.gradient(loss, two.trainable_variables), two.trainable_variables))
+        """
+    last = lines(sliced(tmp_path, text))[-1]
+    assert last.startswith("oomlint_trained(two, ")
+    assert "others" not in last

@@ -208,8 +208,8 @@ def beside(training: Training, trained: list[Training]) -> list[Training]:
 
 def _in_turns(one: Training, other: Training) -> bool:
     """Whether two models are trained batch by batch in turns; those that `fit` trains one after the other are not."""
-    if one.by_hand:
-        return True
+    if one.by_hand and not isinstance(one.way[-1].scope.node, ast.Module):
+        return True  # a function that is one step
     functions = [step.call.func for step in (one.way[-1], other.way[-1]) if step.call is not None]
     methods = {function.attr for function in functions if isinstance(function, ast.Attribute)}
     if methods and not methods & {"fit", "fit_generator"}:
