@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE))
 def estimates(row: dict) -> dict[str, float]:
     """Bytes that the step takes by each way of estimating."""
     import keras
-    from cpu_scratch import scratch_of
+    from cpu_scratch import CPU_OVER, scratch_of
     from measure_cpu import OPTIMIZERS
     from subjects import subject
 
@@ -48,6 +48,7 @@ def estimates(row: dict) -> dict[str, float]:
             scratch=scratch_of(program),
             inside=inside,
             rounding=64,
+            over=CPU_OVER,
         )
         for draw in range(DRAWS)
     ]

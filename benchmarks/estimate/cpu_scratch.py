@@ -1,4 +1,4 @@
-"""What TensorFlow's convolutions, and the gradient of max pooling, take on a CPU, beside inputs and outputs, while they run.
+"""What TensorFlow's convolutions and the gradient of max pooling take on a CPU beside inputs and outputs.
 
 The gradients of a convolution unfold patches of several images into one matrix; for how many there is room follows from
 a working set of 30 MiB, however many there are (Conv2DCustomBackpropFilterOp and Conv2DCustomBackpropInputOp in
@@ -11,8 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from oomlint.estimate.worker.graph.kinds import OVER
 from oomlint.estimate.worker.graph.operations import Operation, Program
 
+# Written over an input, on a CPU only: (output, input).
+CPU_OVER = OVER | {"MaxPoolGrad": (0, 0)}
 WORKING_SET = 30 << 20
 # Elements that an image must have for that: more than 49,664 and at most 77,824 in what measure_allocations.py sees.
 WORK_ENOUGH = 64 << 10
@@ -26,10 +29,8 @@ def scratch_of(program: Program) -> Callable[[Operation], int]:
         return program.operations[source].shapes[output]
 
     def scratch(operation: Operation) -> int:
-        if (
-            operation.type == "MaxPoolGrad"
-        ):  # the pooled values again, and of each where it was (maxpooling_op.cc)
-            return math.prod(shape(operation, 1)) * (4 + 8)
+        if operation.type == "MaxPoolGrad":  # of each pooled value where it was (maxpooling_op.cc)
+            return math.prod(shape(operation, 1)) * 8
         if operation.type == "Conv2DBackpropFilter":
             kernel, gradient = operation.shapes[0], shape(operation, 2)
         elif operation.type == "Conv2DBackpropInput":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from oomlint.estimate.worker.graph.kinds import ALIASES, ASSIGNS, FORWARDING, FREE, OVER, READS, UPDATES
@@ -55,6 +55,7 @@ def simulate(
     inside: Callable[[Program], int] = lambda body: 0,
     rounding: int = ROUNDING,
     aliasing: bool = True,
+    over: Mapping[str, tuple[int, int]] = OVER,
 ) -> Lives:
     """Bytes that the step takes beside its variables.
 
@@ -62,13 +63,14 @@ def simulate(
     `aliasing` every output has a buffer of its own: what plain liveness would say, for comparison.
     """
     simulation = _Simulation(program, scratch, inside)
-    simulation.rounding, simulation.aliasing = rounding, aliasing
+    simulation.rounding, simulation.aliasing, simulation.over = rounding, aliasing, over
     return simulation.run(order)
 
 
 class _Simulation:
     rounding = ROUNDING
     aliasing = True
+    over: Mapping[str, tuple[int, int]] = OVER
 
     def __init__(
         self,
@@ -149,8 +151,8 @@ class _Simulation:
         at, candidates = -1, given
         if operation.type in FORWARDING:
             at = 0
-        elif operation.type in OVER:
-            at, source = OVER[operation.type]
+        elif operation.type in self.over:
+            at, source = self.over[operation.type]
             candidates = given[source : source + 1]
         forwarded = None
         if self.aliasing and 0 <= at < len(operation.outputs):
