@@ -13,12 +13,12 @@ from oomlint.estimate.worker.state import state_bytes
 from oomlint.estimate.worker.subject import Footprint, Subject
 from oomlint.project.gpus import find_gpu
 
-# benchmarks/estimate/compare_cpu.py: of its rows one in ten is further off. The order that differs from run to run on a
+# benchmarks/estimate/compare_cpu.py: all but two of its 39 rows lie within. The order that differs from run to run on a
 # CPU makes no difference in the queue of a GPU (order.queued with any draw).
-GRAPH_RANGE = (0.17, 0.15)
+GRAPH_RANGE = (0.17, 0.2)
 GRAPH_WORDS = (
     "the order of the operations is that of TensorFlow's executor on a GPU, from its source; what each operation takes "
-    "and gives back was compared with real steps on a CPU: half of them within 3%"
+    "and gives back was compared with real steps on a CPU: half of them within 2%"
 )
 # benchmarks/estimate/compare_xla.py: more than nine in ten of the models that the rules were not made for lie within.
 XLA_RANGE = (0.15, 0.2)
