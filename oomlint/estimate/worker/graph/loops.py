@@ -41,7 +41,8 @@ def stacked_bytes(loop: Operation) -> int:
     body = loop.body
     assert body is not None
     pushed: list[int] = []
-    placed: dict[Output, int] = {}  # at the round's own place: the same values pushed once more are the same array
+    # At the round's own place: the same values pushed once more are the same array.
+    placed: dict[Output, int] = {}
     for operation in body.operations:
         if operation.type not in _PUSHES:
             continue

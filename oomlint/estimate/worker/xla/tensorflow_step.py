@@ -101,7 +101,7 @@ def _give_values(variables: Iterable[Any]) -> None:
     for variable in empty:
         dtype = variable.dtype.base_dtype
         whole = _UNSIGNED.get(dtype.size)
-        if whole is None or not dtype.is_floating and not dtype.is_integer:
+        if whole is None or (not dtype.is_floating and not dtype.is_integer):
             value = tf.zeros(variable.shape, dtype)
         else:
             piece = pages[start : start + math.prod(variable.shape) * dtype.size].view(whole)
