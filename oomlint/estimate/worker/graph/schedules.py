@@ -66,9 +66,8 @@ class _List:
             self.uses[source] -= 1
             if self.uses[source] == 1:
                 changed += [reader for reader in self.readers[source] if self.stamps[reader]]
-        for reader in reversed(
-            self.readers[number]
-        ):  # of those that become ready together, the first is the latest
+        # Of those that become ready together, the first is the latest.
+        for reader in reversed(self.readers[number]):
             self.waiting[reader] -= 1
             if self.waiting[reader] == 0:
                 self._ready(reader)
