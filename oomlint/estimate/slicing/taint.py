@@ -222,8 +222,6 @@ class Taint:
                     return False
                 callees = self.functions.callees(scope.unit, scope, node)
                 if callees:
-                    if self._constructs(node, scope):
-                        return False  # what its constructor reads is left out there; the rest may be sizes
                     effects = [self.functions.effects(callee) for callee in callees]
                     return all(effect.reads and not effect.builds for effect in effects)
                 return bool(DATA_CALLS.fullmatch(name)) and not self._makes_parts(node, scope)
