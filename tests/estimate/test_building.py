@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 from estimate.scripts import build
 
@@ -375,3 +376,21 @@ def test_samples_and_labels_are_data_whatever_else_their_reader_makes(tmp_path, 
         model.fit(x, y)
     """
     assert build(tmp_path, text, monkeypatch).model.output_shape == (None, 20)
+
+
+def test_weights_are_zeros_to_code_that_reads_them_while_it_builds(tmp_path, monkeypatch):
+    text = """
+        import keras
+        import numpy as np
+        inputs = keras.Input((200,), dtype="int32")
+        positions = keras.layers.Embedding(200, 64)(keras.ops.arange(200))
+        x = keras.layers.Embedding(20000, 64)(inputs) + positions
+        model = keras.Model(inputs, keras.layers.Dense(2)(x))
+        assert float(keras.ops.max(model.layers[1].embeddings)) == 0.0
+        model.compile("adam", "mse")
+        model.fit(np.zeros((64, 200)), np.zeros((64, 200, 2)), batch_size=16)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 20_000 * 64 + 64 * 2 + 2
+    tokens = np.zeros((1, 200), "int32")
+    assert subject.model.predict(tokens, verbose=0).tolist() == [[[0.0, 0.0]] * 200]

@@ -1,4 +1,4 @@
-"""Keras variables on TensorFlow that have a handle, a shape and a dtype, and no value."""
+"""Keras variables on TensorFlow whose values are zeros that occupy no memory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from typing import Any
 # state of a random generator), and cost nothing.
 SMALL = 4096  # numbers
 
+# Numbers that DLPack knows, by their bytes: it has no name for bfloat16.
+_UNSIGNED = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
+_ALIGNED = 64  # bytes: where DLPack's memory must begin for TensorFlow to take it as it is
+
 
 @contextmanager
 def without_memory() -> Iterator[None]:
-    """Variables made inside are uninitialised resources: enough to build, compile and trace, too little to run.
+    """Variables made inside take no memory: their values are pages of zeros that nobody has touched.
 
     Keras 3 makes its variables in one class, whose two ways of initialising are replaced for the time; `tf_keras` and
     code of the user's own go through TensorFlow's variable creators.
@@ -46,9 +50,49 @@ def _small(shape: Any) -> bool:
 def _uninitialised(shape: Any, dtype: Any, trainable: Any, name: Any) -> Any:
     from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
-    return UninitializedVariable(
+    variable = UninitializedVariable(
         shape=shape, dtype=dtype, trainable=trainable is not False, name=name or "Variable"
     )
+    give_value(variable)
+    return variable
+
+
+def give_value(variable: Any) -> None:
+    """Zeros, so that what a model reads of its weights while it is built has the right shape."""
+    import tensorflow as tf
+
+    with tf.init_scope():
+        if tf.executing_eagerly():
+            value = zeros(variable.shape, variable.dtype.base_dtype)
+            tf.raw_ops.AssignVariableOp(resource=variable.handle, value=value)
+
+
+def zeros(shape: Any, dtype: Any) -> Any:
+    """A tensor of zeros. All of them lie in one stretch of memory, whose pages occupy nothing until they are written.
+
+    DLPack is the way into TensorFlow that does not copy them.
+    """
+    import tensorflow as tf
+
+    whole = _UNSIGNED.get(dtype.size)
+    if whole is None or not (dtype.is_floating or dtype.is_integer):
+        return tf.zeros(shape, dtype)
+    piece = _pages(math.prod(shape) * dtype.size).view(whole).reshape(shape)
+    value = tf.experimental.dlpack.from_dlpack(piece.__dlpack__())
+    return value if value.dtype == dtype else tf.bitcast(value, dtype)
+
+
+_stretch: list[Any] = []
+
+
+def _pages(size: int) -> Any:
+    """So many bytes of the stretch, which grows with what is asked of it."""
+    import numpy as np
+
+    if not _stretch or len(_stretch[0]) < size:
+        whole: Any = np.zeros(size + _ALIGNED, np.uint8)
+        _stretch[:] = [whole[-whole.ctypes.data % _ALIGNED :]]
+    return _stretch[0][:size]
 
 
 @contextmanager

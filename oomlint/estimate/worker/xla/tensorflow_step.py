@@ -10,6 +10,7 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.worker.state import own_optimizers, variable_bytes
 from oomlint.estimate.worker.subject import Spec, Subject, packed
+from oomlint.estimate.worker.weightless_tensorflow import give_value
 from oomlint.estimate.worker.xla.lowered import Program
 
 # Results that are updated variables are copied in the exported text, by an operation of a dialect that JAX lacks.
@@ -20,9 +21,6 @@ _COPY = re.compile(r'"?mhlo\.copy"?\(?\s*(%[\w#]+)\)?\s*(?:\{[^}]*\}\s*)?: (?:\(
 _MASK = re.compile(
     r'^(\s*)(%\w+) = stablehlo\.constant dense<"0x([0-9A-Fa-f]+)"> : tensor<([\dx]+)xi1>(.*)$', re.MULTILINE
 )
-
-# Numbers that DLPack knows, by their bytes: it has no name for bfloat16.
-_UNSIGNED = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
 
 
 def exported(subject: Subject) -> Program:
@@ -86,28 +84,12 @@ def _others(captured: Iterable[Any], subject: Subject) -> int:
 
 
 def _give_values(variables: Iterable[Any]) -> None:
-    """Exporting wants variables that have a value. One stretch of memory that nobody touches is the value of all.
-
-    Pages of zeros that are neither read nor written occupy nothing. DLPack is the way into TensorFlow that does not
-    copy them; it wants a beginning at a multiple of 64 bytes.
-    """
-    import numpy as np
+    """Exporting wants variables that have a value."""
     import tensorflow as tf
 
-    empty = [v for v in variables if not bool(tf.raw_ops.VarIsInitializedOp(resource=v.handle))]
-    most = max((math.prod(v.shape) * v.dtype.size for v in empty), default=0)
-    pages: Any = np.zeros(most + 64, np.uint8)
-    start = -pages.ctypes.data % 64
-    for variable in empty:
-        dtype = variable.dtype.base_dtype
-        whole = _UNSIGNED.get(dtype.size)
-        if whole is None or (not dtype.is_floating and not dtype.is_integer):
-            value = tf.zeros(variable.shape, dtype)
-        else:
-            piece = pages[start : start + math.prod(variable.shape) * dtype.size].view(whole)
-            value = tf.experimental.dlpack.from_dlpack(piece.reshape(variable.shape).__dlpack__())
-            value = value if value.dtype == dtype else tf.bitcast(value, dtype)
-        tf.raw_ops.AssignVariableOp(resource=variable.handle, value=value)
+    for variable in variables:
+        if not bool(tf.raw_ops.VarIsInitializedOp(resource=variable.handle)):
+            give_value(variable)
 
 
 def readable(text: str) -> str:
