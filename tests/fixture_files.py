@@ -107,7 +107,7 @@ def recorded(path: Path, trace: Trace, settings: Settings) -> Estimated | None:
 
     estimator = Estimator(read_document, ask)
     found = estimator(trace, settings)
-    assert not estimator.remarks
+    assert not estimator.remarks, estimator.remarks
     return found
 
 

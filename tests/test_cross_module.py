@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from fixture_files import Fixture, by_id, fixtures, settings
+from fixture_files import FIXTURES, WITH_RECORDS, Fixture, by_id, fixtures, modules, settings
 
 from oomlint.documents.python_file import document_from_text
 from oomlint.testing import expectations, mismatches, run_rules
@@ -90,13 +92,19 @@ def _split_fixtures() -> list[Fixture]:
 
 
 @pytest.mark.parametrize("fixture", **by_id(_split_fixtures()))
-def test_verdict_does_not_depend_on_the_module(fixture: Fixture):
+def test_verdict_does_not_depend_on_the_module(fixture: Fixture, tmp_path: Path):
     parts = split(fixture.document().text)
     assert parts is not None
     script, module = parts
     folder = fixture.path.parent
     neighbours = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
-    resolver = MemoryModules({**neighbours, PARTS: module})
+    resolver: Any = MemoryModules({**neighbours, PARTS: module})
+    root = FIXTURES
+    if fixture.code in WITH_RECORDS:  # an estimate's slice is made of files
+        root = folder = tmp_path
+        for name, text in {**neighbours, PARTS: module}.items():
+            (folder / f"{name}.py").write_text(text, encoding="utf-8")
+        resolver = modules(folder)
     # As `oomlint check .` does: both files are checked, and the same finding from both counts once.
     found = {
         (name, diagnostic.location.row, diagnostic.code): diagnostic
@@ -105,8 +113,9 @@ def test_verdict_does_not_depend_on_the_module(fixture: Fixture):
         for diagnostic in run_rules(
             fixture.rules,
             document_from_text(text, str(folder / name)),
-            settings=settings(fixture.code, text),
+            settings=replace(settings(fixture.code, text), root=root),
             resolver=resolver,
+            estimate=fixture.estimate if fixture.code in WITH_RECORDS else None,
         )
         for name in [Path(diagnostic.filename).stem]
     }

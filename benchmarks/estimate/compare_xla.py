@@ -1,9 +1,10 @@
 """Engine graph's rules for XLA beside XLA's own figures, and beside three other ways to estimate, on the same rows.
 
-    KERAS_BACKEND=tensorflow python benchmarks/estimate/compare_xla.py ROWS.jsonl [MODEL ...] [--held-out] [--out FILE]
+    KERAS_BACKEND=tensorflow python benchmarks/estimate/compare_xla.py ROWS.jsonl [MODEL ...] [OPTION] [--out FILE]
 
 ROWS are what xla_points.py or xla_reference.py wrote. `--held-out`: only architectures that no rule was made for
-(HELD_OUT in xla_configurations.py). Arguments (weights, slots, inputs) are exact, the same for all;
+(HELD_OUT in xla_configurations.py); `--second-look`: those that nobody had looked at when the former were mended for
+(SECOND_LOOK). Arguments (weights, slots, inputs) are exact, the same for all;
 compared is the whole, arguments and temporaries. `formula`: twice the outputs of all layers and the weights, as people
 copy it; `grappler`: TensorFlow's own estimator (tensorflow/core/grappler); `liveness`: the traced graph's tensors from
 maker to last reader, without aliases, in the order of a queue.
@@ -83,15 +84,17 @@ def _grappler(what):
     return max((peak for peak, _ in found.values()), default=None)
 
 
-def chosen(file, names, held_out):
+def chosen(file, names, options):
     """The rows to compare, one for each configuration."""
-    from xla_configurations import HELD_OUT
+    from xla_configurations import HELD_OUT, SECOND_LOOK
 
+    lists = {"--held-out": HELD_OUT, "--second-look": SECOND_LOOK}
+    keys = {key for option in options for key in lists[option]}
     rows = {}
     for line in Path(file).read_text().splitlines():
         row = json.loads(line)
         key = ":".join(str(row[part]) for part in ("model", "batch", "optimizer", "policy", "gpu"))
-        wanted = row["model"] in names if names else not held_out or key in HELD_OUT
+        wanted = row["model"] in names if names else not options or key in keys
         if wanted and (key not in rows or row.get("backend") == "tensorflow"):
             rows[key] = row
     return rows
@@ -102,7 +105,7 @@ def main(file, *names):
     out = Path(names.pop(names.index("--out") + 1)) if "--out" in names else None
     errors = {}
     models = [name for name in names if not name.startswith("--")]
-    for key, row in chosen(file, models, "--held-out" in names).items():
+    for key, row in chosen(file, models, {"--held-out", "--second-look"}.intersection(names)).items():
         truth = row["arguments"] + row["temporaries"]
         try:
             found = estimates(row)

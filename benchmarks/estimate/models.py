@@ -46,8 +46,9 @@ def case(name: str) -> Case:
         return _images(model, tuple(model.input_shape[1:]))
     if name not in BUILDERS:
         import held_out_models
+        import tutorial_models
 
-        return held_out_models.BUILDERS[name]()
+        return (held_out_models.BUILDERS | tutorial_models.BUILDERS)[name]()
     return BUILDERS[name]()
 
 

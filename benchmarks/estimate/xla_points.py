@@ -64,9 +64,9 @@ def point(name: str, batch: int, optimizer: str, policy: str, gpu: str) -> dict[
 
 
 def main(out: str, *wanted: str) -> None:
-    from xla_configurations import HELD_OUT, POINTS, write_rows
+    from xla_configurations import HELD_OUT, POINTS, SECOND_LOOK, write_rows
 
-    write_rows(Path(out), wanted or [*POINTS, *HELD_OUT], point, "peak", {"backend": BACKEND})
+    write_rows(Path(out), wanted or [*POINTS, *HELD_OUT, *SECOND_LOOK], point, "peak", {"backend": BACKEND})
 
 
 if __name__ == "__main__":
