@@ -96,17 +96,6 @@ class Unit:
         """The module's scope."""
         return self.scopes[id(self.tree)]
 
-    def statement_at(self, line: int) -> ast.stmt | None:
-        """The innermost statement that spans a line."""
-        found: ast.stmt | None = None
-        body: list[ast.stmt] = self.tree.body
-        while True:
-            inner = next((one for one in body if first_line(one) <= line <= (one.end_lineno or 0)), None)
-            if inner is None:
-                return found
-            found = inner
-            body = [child for block in blocks(inner) for child in block]
-
 
 def first_line(statement: ast.stmt) -> int:
     """Where a statement begins, its decorators included."""

@@ -42,7 +42,6 @@ INERT_METHODS = frozenset(
     addHandler watch finish login init_logger gradient apply_gradients clear_session test assert_allclose
     update_state reset_state track parse_known_args show_batch head describe""".split()
 )
-INERT_FUNCTIONS = frozenset("print exit quit plot_model display pprint input help assert_shapes".split())
 
 # Changing their receiver, where it is a program's own helper that does it to a parameter.
 MUTATING_METHODS = frozenset(

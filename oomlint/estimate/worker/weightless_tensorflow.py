@@ -40,14 +40,14 @@ def _created(next_creator: Callable[..., Any], **given: Any) -> Any:
     if not shape.is_fully_defined() or _small(shape.as_list()):
         return next_creator(**given)
     dtype = given.get("dtype") or getattr(value, "dtype", None) or tf.float32
-    return _uninitialised(shape, dtype, given.get("trainable"), given.get("name"))
+    return _untouched(shape, dtype, given.get("trainable"), given.get("name"))
 
 
 def _small(shape: Any) -> bool:
     return bool(math.prod(shape) <= SMALL)
 
 
-def _uninitialised(shape: Any, dtype: Any, trainable: Any, name: Any) -> Any:
+def _untouched(shape: Any, dtype: Any, trainable: Any, name: Any) -> Any:
     from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
     variable = UninitializedVariable(
@@ -109,13 +109,13 @@ def _keras_variables() -> Iterator[None]:
         if shape is None or callable(value) or _small(shape):
             value_given(self, value)
         else:
-            self._value = _uninitialised(shape, self._dtype, self.trainable, self.name)
+            self._value = _untouched(shape, self._dtype, self.trainable, self.name)
 
     def from_initializer(self: Any, initializer: Any) -> None:
         if _small(self._shape):
             initializer_given(self, initializer)
         else:
-            self._value = _uninitialised(self._shape, self._dtype, self.trainable, self.name)
+            self._value = _untouched(self._shape, self._dtype, self.trainable, self.name)
 
     Variable._initialize, Variable._initialize_with_initializer = from_value, from_initializer
     try:

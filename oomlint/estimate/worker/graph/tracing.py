@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -25,10 +26,9 @@ def traced(subject: Subject, optimized: bool = True, as_run: bool = False) -> Pr
     fetched = [tensor.name for tensor in graph.outputs]
     effects = [operation.name for operation in graph.get_operations() if _changes_something(operation)]
     definition = graph.as_graph_def(add_shapes=True)
-    for nodes in (definition.node, *(inner.node_def for inner in definition.library.function)):
-        for node in nodes:  # loops stay single operations with a body, in place of jumps
-            if "_lower_using_switch_merge" in node.attr:
-                node.attr["_lower_using_switch_merge"].b = False
+    branching = [node for node in _nodes(definition) if "_lower_using_switch_merge" in node.attr]
+    for node in branching:  # loops stay single operations with a body, in place of jumps
+        node.attr["_lower_using_switch_merge"].b = False
     roots = [name.partition(":")[0] for name in fetched] + effects
     if optimized:
         large = {} if as_run else set_aside(definition, graph)
@@ -36,9 +36,15 @@ def traced(subject: Subject, optimized: bool = True, as_run: bool = False) -> Pr
         put_back(definition, before, large)
     shapes = {one.name: [tensor.shape for tensor in one.outputs] for one in graph.get_operations()}
     order = [node.name for node in definition.node] if as_run else list(shapes)
-    inner = _inner_order(graph, roots) if as_run and optimized else []
+    inner = _inner_order(graph, roots) if as_run and optimized and branching else []
     converter = Converter(definition, shapes, order, inner)
     return replace(converter.program(fetched, effects), unknown=converter.unknown)
+
+
+def _nodes(definition: Any) -> Iterator[Any]:
+    yield from definition.node
+    for function in definition.library.function:
+        yield from function.node_def
 
 
 def _inner_order(graph: Any, roots: list[str]) -> list[str]:
