@@ -13,8 +13,8 @@ from typing import Any
 from unittest.mock import patch
 
 from oomlint.estimate.worker import generation
-from oomlint.estimate.worker.add_ons import add_ons
-from oomlint.estimate.worker.legacy import legacy_keras, renamed_optimizer_arguments
+from oomlint.estimate.worker.older.add_ons import add_ons
+from oomlint.estimate.worker.older.modules import legacy_keras, renamed_optimizer_arguments
 from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.trackers import wandb
 

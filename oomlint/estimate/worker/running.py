@@ -18,9 +18,10 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.steps import trains_itself
-from oomlint.estimate.worker import classes, legacy, making, project_modules, stand_ins
+from oomlint.estimate.worker import classes, making, project_modules, stand_ins
 from oomlint.estimate.worker.harmless import harmless
 from oomlint.estimate.worker.making import Made
+from oomlint.estimate.worker.older.modules import OF_OLD_KERAS
 from oomlint.estimate.worker.stand_ins import Missing, NeededError, TrainedSignal
 
 FAILED = "oomlint_failed"
@@ -51,7 +52,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     stand_ins.OF_CLASSES.clear()
     stand_ins.GIVEN.update(assumed | request.arguments)
     old = request.names.get("keras") == "2" and not re.search(r"\b(tensorflow|tf)\.keras\b", request.source)
-    legacy.OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
+    OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
     stand_ins.INPUT_SHAPE[:] = [request.input_shape] if request.input_shape is not None else []
     failures: list[Missing] = []
     lines = json.loads(request.names.get("lines:__main__", "[]"))

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from oomlint.estimate.worker.old_names import of_tf_keras
-from oomlint.estimate.worker.old_tensorflow import understand_tensorflow_1
+from oomlint.estimate.worker.older.names import of_tf_keras
+from oomlint.estimate.worker.older.tensorflow_1 import understand_tensorflow_1
 from oomlint.estimate.worker.stand_ins import Missing
 
 _said: list[set[str]] = [set()]  # what the answer says that was translated, of the build that goes on

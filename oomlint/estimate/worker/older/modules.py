@@ -17,8 +17,8 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from oomlint.estimate.worker.old_names import of_tf_keras, old_functions, old_helpers, signed
-from oomlint.estimate.worker.old_operations import understand_old_operations
+from oomlint.estimate.worker.older.names import of_tf_keras, old_functions, old_helpers, signed
+from oomlint.estimate.worker.older.operations import understand_old_operations
 
 # Module of old -> modules of today in which its names are looked for, after the roots are removed.
 _MOVED = {
