@@ -115,6 +115,23 @@ def test_of_models_in_turns_all_that_they_keep_counts_and_the_fullest_step(tmp_p
     assert any("in turns" in text for text in found.assumptions)
 
 
+def test_a_model_beside_it_that_cannot_be_made_is_named(tmp_path, monkeypatch):
+    text = """
+        import keras
+        import numpy as np
+        judge = keras.Sequential([keras.Input((9,)), keras.layers.Dense(1)])
+        judge.compile("adam", "mse")
+        both = keras.Sequential([judge, keras.layers.LayerOfALibraryThatIsGone(3)])
+        both.compile("adam", "mse")
+        for _ in range(100):
+            judge.train_on_batch(np.zeros((12, 9)), np.zeros((12, 1)))
+            both.train_on_batch(np.zeros((12, 9)), np.zeros((12, 1)))
+    """
+    found = answer(tmp_path, monkeypatch, text)
+    assert 4 * 10 <= found.parts["weights"] < 4 * 10 + SMALL
+    assert "both is trained too, and not included: it could not be made" in found.assumptions
+
+
 def test_models_of_a_loop_by_hand_are_summed(tmp_path, monkeypatch):
     found = answer(tmp_path, monkeypatch, BY_HAND)
     assert (found.batch_size, found.program) == (12, "graph")

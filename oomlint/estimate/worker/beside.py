@@ -10,6 +10,7 @@ from typing import Any
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker.generation import present
 from oomlint.estimate.worker.making import Made
+from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.state import state_of_all
 from oomlint.estimate.worker.subject import Footprint, Subject
 
@@ -19,6 +20,8 @@ def subjects(made: Made, request: Request, batch: int, assumptions: list[str]) -
     kinds = tuple(keras.Model for keras in present())
     found = []
     for model, optimizer in made.others:
+        if isinstance(model, Missing):
+            assumptions.append(f"{model.oomlint_name} is trained too, and not included: it could not be made")
         if model is made.model or not isinstance(model, kinds):
             continue
         try:
