@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oomlint.cli.settings import add_flags, configurations
+from oomlint.report.formats import FORMATS, STATISTICS
 
 if TYPE_CHECKING:
     from oomlint.engine.estimating import Estimator
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from oomlint.engine.project import ProjectReport, Run
     from oomlint.findings.model import Safety
     from oomlint.project.configuration import Configurations
-
-FORMATS = ("full", "concise", "json")
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,7 +33,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--diff", action="store_true", help="show what --fix would change, change nothing; exit 1 if anything"
     )
-    parser.add_argument("--output-format", choices=FORMATS, default="full", help="default: full")
+    parser.add_argument("--output-format", choices=tuple(FORMATS), default="full", help="default: full")
     parser.add_argument("-o", "--output-file", metavar="FILE", type=Path, help="write the report there")
     parser.add_argument("--statistics", action="store_true", help="counts by code in place of the findings")
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
@@ -51,8 +50,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace) -> int:
     """Check, and exit with 0, 1 or 2."""
     from oomlint.engine.project import Run
+    from oomlint.project.configuration import ConfigurationError
     from oomlint.project.discovery import discover
 
+    if arguments.statistics and arguments.output_format not in STATISTICS:
+        raise ConfigurationError(f"--statistics has no form in --output-format {arguments.output_format}")
     found = configurations(arguments)
     problems: list[str] = []
     work = Run(found, estimating=_estimator(arguments))
@@ -135,34 +137,26 @@ def _finish(
     aside: bool = False,
 ) -> int:
     """Print the report and work out the exit status."""
-    _write(_render(report, arguments, fixed), arguments, aside=aside)
-    troubles = (*problems, *report.problems)
-    _complain((*troubles, *report.remarks, *(fixed.left_out if fixed else ())))
-    if troubles or report.failed:
-        return 2
-    return 1 if _fails(report, found) and not arguments.exit_zero else 0
-
-
-def _render(report: ProjectReport, arguments: argparse.Namespace, fixed: Fixed | None) -> str:
+    from oomlint.report.formats import render, render_statistics
+    from oomlint.report.reported import Reported
     from oomlint.report.style import Style, wants_colour
 
-    style = Style(wants_colour(sys.stdout) and arguments.output_file is None)
-    diagnostics = report.diagnostics
-    if arguments.output_format == "json":
-        from oomlint.report import json_report, statistics
-
-        return (
-            statistics.render_json(diagnostics) if arguments.statistics else json_report.render(diagnostics)
-        )
-    from oomlint.report import concise, full, statistics, summary
-
-    if arguments.statistics:
-        body = statistics.render_text(diagnostics)
-    else:
-        render = full.render if arguments.output_format == "full" else concise.render
-        body = render(diagnostics, Path.cwd(), style)
-    applied = fixed.applied if fixed else 0
-    return body + summary.summary(diagnostics, files=report.files, fixed=applied, style=style) + "\n"
+    troubles = (*problems, *report.problems)
+    remarks = (*report.remarks, *(fixed.left_out if fixed else ()))
+    status = 1 if _fails(report, found) and not arguments.exit_zero else 0
+    reported = Reported(
+        report.diagnostics,
+        files=report.files,
+        style=Style(wants_colour(sys.stdout) and arguments.output_file is None),
+        fixed=fixed.applied if fixed else 0,
+        status=2 if troubles or report.failed else status,
+        problems=troubles,
+        remarks=remarks,
+    )
+    show = render_statistics if arguments.statistics else render
+    _write(show(arguments.output_format, reported), arguments, aside=aside)
+    _complain((*troubles, *remarks))
+    return reported.status
 
 
 def _write(text: str, arguments: argparse.Namespace, *, aside: bool = False) -> None:

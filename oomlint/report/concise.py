@@ -7,7 +7,9 @@ from pathlib import Path
 
 from oomlint.findings.diagnostic import Diagnostic
 from oomlint.report.paths import shown
+from oomlint.report.reported import Reported
 from oomlint.report.style import Style
+from oomlint.report.summary import closing
 
 
 def headline(diagnostic: Diagnostic, here: Path, style: Style) -> str:
@@ -23,3 +25,8 @@ def render(diagnostics: Iterable[Diagnostic], here: Path, style: Style) -> str:
     return "".join(
         f"{headline(diagnostic, here, style)} ({diagnostic.severity})\n" for diagnostic in diagnostics
     )
+
+
+def report(run: Reported) -> str:
+    """The body and the closing lines."""
+    return render(run.diagnostics, run.here, run.style) + closing(run)

@@ -10,7 +10,9 @@ from oomlint.findings.model import Safety
 from oomlint.report.concise import headline
 from oomlint.report.frame import frame
 from oomlint.report.paths import shown
+from oomlint.report.reported import Reported
 from oomlint.report.style import Style
+from oomlint.report.summary import closing
 
 
 def _block(diagnostic: Diagnostic, here: Path, style: Style) -> Iterator[str]:
@@ -40,3 +42,8 @@ def _how(diagnostic: Diagnostic) -> str:
 def render(diagnostics: Iterable[Diagnostic], here: Path, style: Style) -> str:
     """The report's body: a block for each finding, with an empty line after it."""
     return "".join("\n".join(_block(diagnostic, here, style)) + "\n\n" for diagnostic in diagnostics)
+
+
+def report(run: Reported) -> str:
+    """The body and the closing lines."""
+    return render(run.diagnostics, run.here, run.style) + closing(run)

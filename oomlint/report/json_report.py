@@ -8,6 +8,7 @@ from typing import Any
 
 from oomlint.documents.lines import Location
 from oomlint.findings.diagnostic import Diagnostic, ProposedFix
+from oomlint.report.reported import Reported
 
 
 def _location(location: Location) -> dict[str, int]:
@@ -57,3 +58,8 @@ def record(diagnostic: Diagnostic) -> dict[str, Any]:
 def render(diagnostics: Iterable[Diagnostic]) -> str:
     """The whole report."""
     return json.dumps([record(diagnostic) for diagnostic in diagnostics], indent=2, ensure_ascii=False) + "\n"
+
+
+def report(run: Reported) -> str:
+    """The findings; what went wrong is on standard error."""
+    return render(run.diagnostics)

@@ -31,8 +31,16 @@ def render_text(diagnostics: Iterable[Diagnostic]) -> str:
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     """The same as data."""
-    rows = [
+    return json.dumps(_records(diagnostics), indent=2) + "\n"
+
+
+def render_json_lines(diagnostics: Iterable[Diagnostic]) -> str:
+    """The same, a line for each code."""
+    return "".join(f"{json.dumps(record)}\n" for record in _records(diagnostics))
+
+
+def _records(diagnostics: Iterable[Diagnostic]) -> list[dict[str, str | int]]:
+    return [
         {"code": code, "name": name, "count": count, "fixable": fixable}
         for count, code, name, fixable in _rows(diagnostics)
     ]
-    return json.dumps(rows, indent=2) + "\n"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from oomlint.findings.diagnostic import Diagnostic
 from oomlint.findings.model import Safety, Severity
+from oomlint.report.reported import Reported
 from oomlint.report.style import Style
 
 
@@ -46,3 +47,8 @@ def summary(diagnostics: Sequence[Diagnostic], *, files: int, fixed: int, style:
     elif unsafe:
         lines.append(f"[*] {unsafe:,} can be mended with --fix --unsafe-fixes.")
     return "\n".join(lines)
+
+
+def closing(run: Reported) -> str:
+    """The closing lines of a run's report."""
+    return summary(run.diagnostics, files=run.files, fixed=run.fixed, style=run.style) + "\n"
