@@ -14,10 +14,31 @@ _ROW_END = re.compile(r"\r\n?|\n")
 
 
 class Location(NamedTuple):
-    """A place for people: both numbers start at 1, columns count code points (as ruff's JSON does)."""
+    """A place for people: numbers start at 1, columns count code points (as ruff's JSON does).
+
+    `cell` is the number of a notebook's cell, counted over all of its cells, and row and column are those inside
+    of it; 0 where the document is no notebook. Places are ordered by cell, row and column.
+    """
 
     row: int
     column: int
+    cell: int = 0
+
+    @property
+    def _order(self) -> tuple[int, int, int]:
+        return (self.cell, self.row, self.column)
+
+    def __lt__(self, other: tuple[int, ...]) -> bool:
+        return self._order < Location(*other)._order
+
+    def __le__(self, other: tuple[int, ...]) -> bool:
+        return self._order <= Location(*other)._order
+
+    def __gt__(self, other: tuple[int, ...]) -> bool:
+        return self._order > Location(*other)._order
+
+    def __ge__(self, other: tuple[int, ...]) -> bool:
+        return self._order >= Location(*other)._order
 
 
 class LineIndex:

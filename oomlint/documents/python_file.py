@@ -7,7 +7,7 @@ from pathlib import Path
 
 from oomlint.documents import replacing
 from oomlint.documents.encodings import UTF8_BOM, UnknownEncoding, encoding_of, wide_encoding
-from oomlint.documents.lines import LineIndex
+from oomlint.documents.lines import LineIndex, Location
 
 
 class DocumentError(Exception):
@@ -44,6 +44,19 @@ class Document:
         if self._lines is None:
             self._lines = LineIndex(self.text)
         return self._lines
+
+    def location(self, offset: int) -> Location:
+        """The place of an offset of the text, as a report names it."""
+        return self.lines.location(offset)
+
+    def offset(self, location: Location) -> int:
+        """The offset in the text of a place that :meth:`location` gave."""
+        return self.lines.offset(location.row, location.column)
+
+    def shown(self, start: int, end: int) -> tuple[str, ...]:
+        """The rows of a span of the text as they stand in the file, without their newlines."""
+        lines = self.lines
+        return tuple(lines.text_of(row) for row in range(lines.row(start), lines.row(end) + 1))
 
     def encode(self, new_text: str) -> bytes:
         """`new_text` in this file's encoding; rows that did not change keep their very bytes."""

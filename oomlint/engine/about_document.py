@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oomlint.documents.lines import Location
 from oomlint.engine.policy import Policy
 from oomlint.findings.diagnostic import Diagnostic, LocatedEdit, ProposedFix
 from oomlint.findings.model import Rule, Safety, Severity
@@ -29,7 +28,7 @@ def internal_error(document: Document, who: str, error: Exception) -> Diagnostic
         where = f" ({frames[-1].name}, line {frames[-1].lineno} of {file})"
     return _at(
         document,
-        Location(1, 1),
+        0,
         INTERNAL_ERROR,
         f"{who} failed: {last}{where}",
         "This is a bug of oomlint or of a rule installed beside it; the other rules' findings stand.",
@@ -44,16 +43,16 @@ def syntax_error(
         return
     if suppressions.covers(SYNTAX_ERROR.code, fault.line, fault.line, SYNTAX_ERROR.name):
         return
-    location = Location(max(1, min(fault.line, document.lines.count)), fault.column)
+    at = document.lines.offset(fault.line, fault.column)
     if _python_parses(document):
         message = f"oomlint cannot read this file: {fault.message}"
         help = "No rule could look at this file. Indentation that mixes tabs and blanks is a usual cause."
-        found = _at(document, location, SYNTAX_ERROR, message, help)
+        found = _at(document, at, SYNTAX_ERROR, message, help)
         yield policy.adjusted(replace(found, severity=Severity.WARNING))
     else:
         message = f"Python cannot parse this file: {fault.message}"
         help = "No rule could look at this file; mend the syntax and check again."
-        yield policy.adjusted(_at(document, location, SYNTAX_ERROR, message, help))
+        yield policy.adjusted(_at(document, at, SYNTAX_ERROR, message, help))
 
 
 def _python_parses(document: Document) -> bool:
@@ -63,7 +62,8 @@ def _python_parses(document: Document) -> bool:
         return False
 
 
-def _at(document: Document, location: Location, rule: Rule, message: str, help: str) -> Diagnostic:
+def _at(document: Document, offset: int, rule: Rule, message: str, help: str) -> Diagnostic:
+    location = document.location(offset)
     return Diagnostic(
         code=rule.code,
         name=rule.name,
@@ -73,7 +73,7 @@ def _at(document: Document, location: Location, rule: Rule, message: str, help: 
         location=location,
         end_location=location,
         help=help,
-        lines=(document.lines.text_of(location.row),),
+        lines=document.shown(offset, offset),
     )
 
 
@@ -83,11 +83,12 @@ def unused_suppressions(document: Document, sheet: Suppressions, policy: Policy)
         return
     lines = document.lines
     for unused in sheet.unused(policy.active(document.filename), policy.known):
-        start, end = lines.location(unused.start), lines.location(unused.end)
-        if sheet.covers(UNUSED_SUPPRESSION.code, start.row, end.row, UNUSED_SUPPRESSION.name):
+        start, end = unused.start, unused.end
+        if sheet.covers(UNUSED_SUPPRESSION.code, lines.row(start), lines.row(end), UNUSED_SUPPRESSION.name):
             continue
         edits = tuple(
-            LocatedEdit(edit, lines.location(edit.start), lines.location(edit.end)) for edit in unused.edits
+            LocatedEdit(edit, document.location(edit.start), document.location(edit.end))
+            for edit in unused.edits
         )
         yield policy.adjusted(
             Diagnostic(
@@ -96,9 +97,9 @@ def unused_suppressions(document: Document, sheet: Suppressions, policy: Policy)
                 severity=UNUSED_SUPPRESSION.severity,
                 message=unused.message,
                 filename=document.filename,
-                location=start,
-                end_location=end,
+                location=document.location(start),
+                end_location=document.location(end),
                 fix=ProposedFix(unused.fix, Safety.SAFE, edits),
-                lines=tuple(lines.text_of(row) for row in range(start.row, end.row + 1)),
+                lines=document.shown(start, end),
             )
         )

@@ -151,7 +151,8 @@ def _unseen(trace: Trace, training: Training) -> Call | None:
     if not calls:
         return None
     positions = Positions(calls[0].source, [call.node for call in calls])
-    return next((call for call in calls if positions.start(call.node).row == training.line), None)
+    lines = calls[0].source.document.lines
+    return next((call for call in calls if lines.row(positions.span(call.node)[0]) == training.line), None)
 
 
 def _file(call: Call) -> Path:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from oomlint.documents.lines import Location
 from oomlint.engine.merging import strongest
 from oomlint.engine.policy import Policy
 from oomlint.findings.diagnostic import Diagnostic, EvidenceNote, LocatedEdit, ProposedFix
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from oomlint.documents.python_file import Document
+    from oomlint.documents.text_edits import TextEdit
     from oomlint.syntax.place import Place
     from oomlint.syntax.source import Source
 
@@ -44,17 +44,18 @@ class _Map:
                     nodes[evidence.place.source].append(evidence.place.node)
         self._positions = {source: _positions(source, wanted) for source, wanted in nodes.items()}
 
-    def span(self, place: Place) -> tuple[Location, Location]:
+    def span(self, place: Place) -> tuple[int, int]:
         positions = self._positions[place.source]
         if place.node not in positions:
             raise LocationError(f"{type(place.node).__name__} is no node of {place.source.document.filename}")
-        return positions.start(place.node), positions.end(place.node)
+        return positions.span(place.node)
 
     def note(self, evidence: Evidence) -> EvidenceNote:
         if evidence.place is None:
             return EvidenceNote(evidence.text)
+        document = evidence.place.source.document
         start, _ = self.span(evidence.place)
-        return EvidenceNote(evidence.text, evidence.place.source.document.filename, start)
+        return EvidenceNote(evidence.text, document.filename, document.location(start))
 
 
 def _positions(source: Source, nodes: Iterable[cst.CSTNode]) -> Positions:
@@ -88,7 +89,8 @@ def locate(
         if document.filename not in sheets:
             sheets[document.filename] = (document, Suppressions.of(document))
         _, sheet = sheets[document.filename]
-        if sheet.skip_file or sheet.covers(finding.code, start.row, end.row, finding.name):
+        first, last = document.lines.row(start), document.lines.row(end)
+        if sheet.skip_file or sheet.covers(finding.code, first, last, finding.name):
             continue
         diagnostic = Diagnostic(
             code=finding.code,
@@ -96,17 +98,21 @@ def locate(
             severity=finding.severity,
             message=finding.message,
             filename=document.filename,
-            location=start,
-            end_location=end,
+            location=document.location(start),
+            end_location=document.location(end),
             evidence=notes,
             help=finding.help,
-            lines=tuple(document.lines.text_of(row) for row in range(start.row, end.row + 1)),
+            lines=document.shown(start, end),
         )
         diagnostics.append(policy.adjusted(diagnostic))
         if finding.fix is not None:
             fixes[id(diagnostics[-1])] = (finding.place.source, finding.fix)
     kept = strongest(diagnostics)
     return _with_fixes(kept, fixes, policy), list(broken.items())
+
+
+def _located(document: Document, edit: TextEdit) -> LocatedEdit:
+    return LocatedEdit(edit, document.location(edit.start), document.location(edit.end))
 
 
 def _with_fixes(
@@ -126,10 +132,10 @@ def _with_fixes(
         elif all(edit.place.source is source for edit in fix.edits):
             waiting[source].append((id(diagnostic), fix))
     for source, wanted in waiting.items():
-        lines = source.document.lines
+        document = source.document
         for (key, fix), edits in zip(wanted, resolve(source, [fix.edits for _, fix in wanted])):
             if not isinstance(edits, EditError):
-                located = (LocatedEdit(e, lines.location(e.start), lines.location(e.end)) for e in edits)
+                located = (_located(document, edit) for edit in edits)
                 written[key] = ProposedFix(fix.message, fix.safety, tuple(located))
     return [
         policy.adjusted(replace(diagnostic, fix=written[id(diagnostic)]))

@@ -144,11 +144,11 @@ class Positions:
 
     def start(self, node: cst.CSTNode) -> Location:
         """Row and column where the node starts."""
-        return self.source.document.lines.location(self.span(node)[0])
+        return self.source.document.location(self.span(node)[0])
 
     def end(self, node: cst.CSTNode) -> Location:
         """Row and column behind the node."""
-        return self.source.document.lines.location(self.span(node)[1])
+        return self.source.document.location(self.span(node)[1])
 
     def ancestors(self, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
         """The nodes that hold it, the module first."""

@@ -22,7 +22,7 @@ def test_locations_count_python_rows_and_code_points(text: str, data: st.DataObj
     lines = LineIndex(text)
     rows = re.split("\r\n|\r|\n", text[:offset])
     assert lines.location(offset) == Location(len(rows), len(rows[-1]) + 1)
-    assert lines.offset(*lines.location(offset)) == offset
+    assert lines.offset(len(rows), len(rows[-1]) + 1) == offset
 
 
 @given(texts)
@@ -32,6 +32,14 @@ def test_rows_put_together_are_the_text(text: str) -> None:
     assert "".join(text[lines.start(row) : lines.next_start(row)] for row in numbers) == text
     assert all(lines.end(row) == lines.start(row) + len(lines.text_of(row)) for row in numbers)
     assert not any(set(lines.text_of(row)) & {"\r", "\n"} for row in numbers)
+
+
+def test_places_are_ordered_by_cell_row_and_column() -> None:
+    places = [Location(9, 9), Location(1, 7, 2), Location(3, 1, 2), Location(3, 4, 2), Location(1, 1, 10)]
+    assert sorted(places[::-1]) == places
+    assert Location(9, 9) < Location(1, 1, 1) <= Location(1, 1, 1)
+    assert Location(1, 1, 2) > Location(9, 9, 1) >= Location(9, 9, 1)
+    assert sorted([("b", places[0]), ("a", places[2]), ("a", places[1])])[0] == ("a", places[1])
 
 
 def test_an_offset_beyond_its_row_is_held_inside() -> None:

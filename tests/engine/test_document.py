@@ -8,6 +8,7 @@ import engine_rules as rules
 import pytest
 
 import oomlint.dryrun
+from oomlint.documents.lines import Location
 from oomlint.documents.python_file import document_from_bytes, document_from_text
 from oomlint.engine.document import check_document
 from oomlint.findings.model import Safety, Severity
@@ -35,14 +36,14 @@ def test_findings_are_located_with_their_evidence_and_fix():
     report = check(SCRIPT)
     shuffle, batch = report.diagnostics
     assert (shuffle.code, shuffle.severity, shuffle.message) == ("OOM391", Severity.WARNING, "shuffles 50")
-    assert shuffle.location == (4, 17)
-    assert shuffle.end_location == (4, 19)
+    assert shuffle.location == Location(4, 17)
+    assert shuffle.end_location == Location(4, 19)
     assert shuffle.lines == ("ds = ds.shuffle(50).batch(10)",)
     call, nowhere = shuffle.evidence
-    assert (call.text, call.filename, call.location) == ("the call", "/p/train.py", (4, 6))
+    assert (call.text, call.filename, call.location) == ("the call", "/p/train.py", Location(4, 6))
     assert (nowhere.filename, nowhere.location) == (None, None)
     (edit,) = shuffle.fix.edits
-    assert (edit.edit.text, edit.location, edit.end_location) == ("7", (4, 17), (4, 19))
+    assert (edit.edit.text, edit.location, edit.end_location) == ("7", Location(4, 17), Location(4, 19))
     assert SCRIPT[edit.edit.start : edit.edit.end] == "50"
     assert (batch.code, batch.severity, batch.fix) == ("OOM392", Severity.NOTE, None)
     assert not report.failed
@@ -52,14 +53,17 @@ def test_positions_hold_with_crlf_bom_and_tabs():
     text = SCRIPT.replace("ds = ds.shuffle", "if ds:\n\tds = ds.shuffle").replace("\n", "\r\n")
     document = document_from_bytes(b"\xef\xbb\xbf" + text.encode(), "/p/train.py")
     found = check_document(document, Settings(root=Path("/p")), None, ALL).diagnostics
-    assert [(one.location, one.end_location) for one in found] == [((5, 18), (5, 20)), ((5, 28), (5, 30))]
+    assert [(one.location, one.end_location) for one in found] == [
+        (Location(5, 18), Location(5, 20)),
+        (Location(5, 28), Location(5, 30)),
+    ]
 
 
 def test_a_rule_that_fails_costs_itself_only():
     report = check(SCRIPT, (rules.shuffles, rules.fails))
     assert report.failed
     internal, shuffle = report.diagnostics
-    assert (internal.code, internal.location, internal.severity) == ("OOM002", (1, 1), Severity.ERROR)
+    assert (internal.code, internal.location, internal.severity) == ("OOM002", Location(1, 1), Severity.ERROR)
     assert internal.message.startswith("rule OOM392 failed: KeyError: 'shape' (_fails, line ")
     assert shuffle.code == "OOM391"
 

@@ -36,8 +36,8 @@ def test_every_node_of_real_files_stands_where_libcst_says(path: Path) -> None:
     assert len(expected) > 100
     for node, where in expected.items():
         assert where is not None
-        assert positions.start(node) == (where.start.line, where.start.column + 1)
-        assert positions.end(node) == (where.end.line, where.end.column + 1)
+        assert positions.start(node) == Location(where.start.line, where.start.column + 1)
+        assert positions.end(node) == Location(where.end.line, where.end.column + 1)
         (outer_start, outer_end), (start, end) = positions.outer(node), positions.span(node)
         assert outer_start <= start <= end <= outer_end
 
