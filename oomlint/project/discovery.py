@@ -30,6 +30,8 @@ def discover(
     wrong: list[str] = [] if problems is None else problems
     for path in paths:
         absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow symlinks
+        if _is_forced_out(absolute, settings_of):
+            continue
         if absolute.is_dir():
             found.update(dict.fromkeys(_walk(absolute, settings_of(absolute), wrong)))
         elif absolute.suffix in NOT_YET:
@@ -41,9 +43,21 @@ def discover(
     return sorted(found)
 
 
+def _is_forced_out(path: Path, settings_of: Callable[[Path], Settings]) -> bool:
+    """Whether `force-exclude` holds and a pattern covers a path that was named, or a folder around it."""
+    settings = settings_of(path if path.is_dir() else path.parent)
+    if not settings.force_exclude:
+        return False
+    patterns = (*settings.exclude, *settings.extend_exclude)
+    around = (path, *(above for above in path.parents if above.is_relative_to(settings.root)))
+    return any(is_excluded(one, settings.root, patterns) for one in around if one != settings.root)
+
+
 def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[Path]:
     patterns = (*settings.exclude, *settings.extend_exclude)
-    pending: list[tuple[Path, GitIgnores]] = [(top, GitIgnores.around(top))]
+    pending: list[tuple[Path, GitIgnores]] = [
+        (top, GitIgnores.around(top) if settings.respect_gitignore else GitIgnores())
+    ]
     while pending:
         folder, ignores = pending.pop()
         try:
@@ -52,7 +66,7 @@ def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[Path]:
         except OSError as error:
             wrong.append(f"{folder}: {error.strerror or error}")
             continue
-        if any(child.name == ".gitignore" for child in children):
+        if settings.respect_gitignore and any(child.name == ".gitignore" for child in children):
             ignores = ignores.below(folder)
         for child in children:
             path = Path(child.path)

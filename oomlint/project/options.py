@@ -143,6 +143,10 @@ OPTIONS: dict[str, Option] = {
             "Files and folders that are not looked at, besides `exclude`.",
             merges=True,
         ),
+        Option(
+            "force-exclude", _flag, "Leave out what `exclude` names even where it is named to be checked."
+        ),
+        Option("respect-gitignore", _flag, "Leave out what git ignores."),
         Option("gpu", _gpu, "The GPU to train on: a name, or an amount of memory."),
         Option("gpu-memory", _memory, "GPU memory that the job can use; wins over `gpu`."),
         Option("host-memory", _memory, "Memory of the host that the job can use."),

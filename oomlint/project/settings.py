@@ -89,6 +89,8 @@ class Settings:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NOTHING)
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    respect_gitignore: bool = True
     budget: Budget = Budget()
     severity: Mapping[str, SeverityName] = field(default_factory=lambda: _NO_SEVERITY)
     fail_on: FailOn = "warning"
