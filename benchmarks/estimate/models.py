@@ -48,7 +48,12 @@ def case(name: str) -> Case:
         import held_out_models
         import tutorial_models
 
-        return (held_out_models.BUILDERS | tutorial_models.BUILDERS)[name]()
+        known = held_out_models.BUILDERS | tutorial_models.BUILDERS
+        if name not in known:
+            import third_look_models  # needs TensorFlow
+
+            known = third_look_models.BUILDERS
+        return known[name]()
     return BUILDERS[name]()
 
 
