@@ -36,7 +36,8 @@ def test_rows_put_together_are_the_text(text: str) -> None:
 
 def test_places_are_ordered_by_cell_row_and_column() -> None:
     places = [Location(9, 9), Location(1, 7, 2), Location(3, 1, 2), Location(3, 4, 2), Location(1, 1, 10)]
-    assert sorted(places[::-1]) == places
+    backwards = places[::-1]
+    assert sorted(backwards) == places
     assert Location(9, 9) < Location(1, 1, 1) <= Location(1, 1, 1)
     assert Location(1, 1, 2) > Location(9, 9, 1) >= Location(9, 9, 1)
     assert sorted([("b", places[0]), ("a", places[2]), ("a", places[1])])[0] == ("a", places[1])
