@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 from pathlib import Path
 
 from oomlint.documents import replacing
 from oomlint.documents.encodings import UTF8_BOM, UnknownEncoding, encoding_of, wide_encoding
 from oomlint.documents.lines import LineIndex, Location
+from oomlint.documents.text_edits import TextEdit, apply_edits
 
 
 class DocumentError(Exception):
@@ -71,6 +73,10 @@ class Document:
             raise self._not_encodable(new_text, error.start) from None
         except UnicodeError as error:
             raise DocumentError(f"the change cannot be written as {self.encoding}: {error}") from None
+
+    def with_edits(self, edits: Iterable[TextEdit]) -> Document:
+        """The same file after edits of its text, not written yet. Raises DocumentError or ValueError."""
+        return self.with_text(apply_edits(self.text, edits))
 
     def with_text(self, new_text: str) -> Document:
         """The same file with another text, not written yet."""
@@ -159,18 +165,16 @@ def document_from_text(text: str, filename: str) -> Document:
     return Document(None, filename, raw, body, "utf-8", bom)
 
 
-def write(document: Document, new_text: str) -> Document:
-    """Write the changed text to the document's file; gives the document as it is now."""
+def write(document: Document, changed: Document) -> None:
+    """Write what has become of a document to its file, if the file still holds the document."""
     if document.path is None:
         raise ValueError("a document without a file cannot be written")
-    changed = document.with_text(new_text)
     try:
         replacing.replace_file(document.path.resolve(), document.raw, changed.raw)
     except replacing.ChangedMeanwhile:
         raise DocumentError("was changed by somebody else meanwhile, so it was left alone") from None
     except OSError as error:
         raise DocumentError(f"cannot be written: {error.strerror or error}") from None
-    return changed
 
 
 def _row(raw: bytes, offset: int) -> int:

@@ -72,7 +72,7 @@ def _fix_one(
     after = outcome.document
     if outcome.changed and to_disk:
         try:
-            after = write(document, outcome.document.text)
+            write(document, after)
         except DocumentError as error:
             run.problems.append(problem(filename, error))
             run.put(document)

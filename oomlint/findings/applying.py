@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from oomlint.documents.python_file import Document, DocumentError
-from oomlint.documents.text_edits import TextEdit, apply_edits
+from oomlint.documents.text_edits import TextEdit
 from oomlint.findings.model import Safety
 from oomlint.findings.suppressions import CODE as UNUSED
 from oomlint.syntax.gates import SyntaxFault, check_syntax
@@ -131,7 +131,7 @@ class _Fixing(Generic[F]):
     def _attempt(self, before: Document, base: list[F], fixes: list[F]) -> str | None:
         """Apply these fixes; None and a new state where all is well, else why not."""
         try:
-            after = before.with_text(apply_edits(before.text, _merged(fixes)))
+            after = before.with_edits(_merged(fixes))
             check_syntax(after)
             found = list(self.check(after))
         except SyntaxFault as fault:

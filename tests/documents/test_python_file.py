@@ -145,7 +145,7 @@ def test_texts_that_never_were_files() -> None:
     with pytest.raises(DocumentError, match="surrogate"):
         document_from_text("a\ud800b", "stdin.py")
     with pytest.raises(ValueError, match="without a file"):
-        write(document, "y")
+        write(document, document.with_text("y"))
 
 
 def _file(folder: Path, raw: bytes = b"x = 1\n", name: str = "script.py") -> Document:
@@ -158,8 +158,9 @@ def test_writing_keeps_the_mode_and_leaves_nothing_behind(tmp_path: Path) -> Non
     document = _file(tmp_path, b"\xef\xbb\xbfx = 1\r\n")
     assert document.path is not None
     document.path.chmod(0o751)
-    written = write(document, "x = 2\r\n")
-    assert written.raw == document.path.read_bytes() == b"\xef\xbb\xbfx = 2\r\n"
+    changed = document.with_text("x = 2\r\n")
+    write(document, changed)
+    assert changed.raw == document.path.read_bytes() == b"\xef\xbb\xbfx = 2\r\n"
     assert stat.S_IMODE(document.path.stat().st_mode) == 0o751
     assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
 
@@ -170,7 +171,8 @@ def test_a_symlink_stays_one(tmp_path: Path) -> None:
     _file(real)
     link = tmp_path / "link.py"
     link.symlink_to(Path("real") / "script.py")
-    write(read_document(link), "x = 2\n")
+    document = read_document(link)
+    write(document, document.with_text("x = 2\n"))
     assert link.is_symlink()
     assert (real / "script.py").read_text() == "x = 2\n"
     assert [path.name for path in real.iterdir()] == ["script.py"]
@@ -181,14 +183,14 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     assert document.path is not None
     document.path.write_bytes(b"x = 3\n")
     with pytest.raises(DocumentError, match="meanwhile"):
-        write(document, "x = 2\n")
+        write(document, document.with_text("x = 2\n"))
     assert document.path.read_bytes() == b"x = 3\n"
 
 
 def test_what_the_encoding_lacks_is_not_written(tmp_path: Path) -> None:
     document = _file(tmp_path, b"# coding: latin-1\nx = 1\n")
     with pytest.raises(DocumentError, match="iso8859-1") as caught:
-        write(document, "# coding: latin-1\nx = '\u20ac'\n")
+        write(document, document.with_text("# coding: latin-1\nx = '\u20ac'\n"))
     assert caught.value.line == 2
     assert document.path is not None
     assert document.path.read_bytes() == document.raw
@@ -200,7 +202,7 @@ def test_a_read_only_file_is_left_alone(tmp_path: Path) -> None:
     assert document.path is not None
     document.path.chmod(0o444)
     with pytest.raises(DocumentError, match="read-only"):
-        write(document, "x = 2\n")
+        write(document, document.with_text("x = 2\n"))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -208,7 +210,7 @@ def test_the_owner_stays(tmp_path: Path) -> None:
     document = _file(tmp_path)
     assert document.path is not None
     os.chown(document.path, 1234, 4321)
-    write(document, "x = 2\n")
+    write(document, document.with_text("x = 2\n"))
     assert (document.path.stat().st_uid, document.path.stat().st_gid) == (1234, 4321)
 
 
@@ -219,7 +221,7 @@ def test_where_the_owner_cannot_be_kept_the_file_is_written_in_place(
     assert document.path is not None
     number = document.path.stat().st_ino
     monkeypatch.setattr("oomlint.documents.replacing._take_over", lambda *_: False)
-    write(document, "x = 2\n")
+    write(document, document.with_text("x = 2\n"))
     assert document.path.read_bytes() == b"x = 2\n"
     assert document.path.stat().st_ino == number
     assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
