@@ -66,13 +66,16 @@ def examine(
     rules: Sequence[RegisteredRule],
     parse_document: Callable[[Document], Source] = parse,
     estimate: Estimate | None = None,
+    *,
+    noqa: bool = True,
 ) -> Report:
     """What the rules say of a document that passed the first gate; unused suppressions are kept apart.
 
     `estimate` makes estimates for the rules that have more to say with one. It must not raise.
+    Without `noqa` findings are given that such a comment in the document suppresses.
     """
     policy = Policy(settings, rules)
-    suppressions = Suppressions.of(document)
+    suppressions = Suppressions.of(document, noqa=noqa)
     if suppressions.skip_file:
         return Report(document.filename)
     diagnostics: list[Diagnostic] = []

@@ -1,7 +1,7 @@
 """Checking a project: many documents, each read and parsed once, one report.
 
-Documents are independent of each other but for the modules they import, so :meth:`Run.report` is what a
-pool would call, and what a cache would remember.
+Documents are independent of each other but for the modules they import, so :meth:`Run.report` is what several
+processes share out (:mod:`oomlint.engine.pool`) and what a cache remembers (:mod:`oomlint.engine.cache`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oomlint.documents.python_file import DocumentError, document_from_bytes, read_document
 from oomlint.project.configuration import Configuration, Configurations
@@ -20,11 +20,13 @@ from oomlint.syntax.gates import names_keras
 
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
+    from oomlint.engine.cache import Cache
     from oomlint.engine.document import Report
     from oomlint.engine.estimating import Estimator
-    from oomlint.engine.resolver import ProjectModules
+    from oomlint.engine.resolver import Consulted, ProjectModules
     from oomlint.findings.diagnostic import Diagnostic
     from oomlint.findings.registry import RegisteredRule
+    from oomlint.project.settings import Settings
     from oomlint.syntax.source import Source
 
     Estimating = Callable[[Callable[[Path], Document]], Estimator]
@@ -75,6 +77,7 @@ class Run:
     """The state of one run: its documents, their trees, what each gave.
 
     `estimating` is :class:`oomlint.engine.estimating.Estimator` where the training steps are to be estimated.
+    Without `noqa` findings are given that such a comment suppresses: flake8 goes by them itself.
     """
 
     def __init__(
@@ -83,12 +86,16 @@ class Run:
         *,
         rules: Sequence[RegisteredRule] | None = None,
         estimating: Estimating | None = None,
+        noqa: bool = True,
+        cached: bool = False,
+        jobs: int | None = 1,
     ) -> None:
         self.documents: dict[str, Document] = {}
         self.problems: list[str] = []
         self.files = 0
         self._configurations = configurations
         self._rules = rules
+        self._noqa = noqa
         self._selected: dict[int, tuple[RegisteredRule, ...]] = {}
         self._resolvers: dict[Path, ProjectModules] = {}
         self._trees: OrderedDict[str, Source] = OrderedDict()
@@ -97,6 +104,15 @@ class Run:
         self._leading: dict[Path, bool] = {}  # whether a module leads to Keras
         self._modules: dict[str, Document | None] = {}  # imported, and not among the documents
         self._estimator = None if estimating is None else estimating(self._current)
+        # What an estimate gives depends on more than the text.
+        self._cached = cached and rules is None and estimating is None and noqa
+        self._caches: dict[Path, Cache] = {}
+        self._jobs = jobs
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a process needs that is not forked: the documents, and how to check them."""
+        derived = ("_selected", "_resolvers", "_trees", "_caches")
+        return self.__dict__ | {name: type(self.__dict__[name])() for name in derived} | {"_kept": 0}
 
     def add_files(self, paths: Iterable[Path]) -> None:
         """Take in what is relevant of some files. The rest costs a read and a byte search."""
@@ -152,14 +168,19 @@ class Run:
 
     def put(self, document: Document) -> None:
         """Set what a file contains from now on."""
+        filename = document.filename
+        held = self.documents.get(filename) or self._modules.get(filename)
+        if held is not None and held.raw == document.raw:
+            document = held  # its tree is there
+        else:
+            self._forget(filename)
+        self._modules.pop(filename, None)
         if names_keras(document.raw) or (
             document.path is not None and self._reaches(document.path, document.raw)
         ):
-            self.documents[document.filename] = document
+            self.documents[filename] = document
         else:
-            self.documents.pop(document.filename, None)
-        self._forget(document.filename)
-        self._modules.pop(document.filename, None)
+            self.documents.pop(filename, None)
 
     def _forget(self, filename: str) -> None:
         tree = self._trees.pop(filename, None)
@@ -172,7 +193,15 @@ class Run:
 
     def reports(self) -> list[Report]:
         """What each document gives, in the order of their names."""
-        return [self.report(self.documents[filename]) for filename in sorted(self.documents)]
+        found = {filename: self._remembered(document) for filename, document in self.documents.items()}
+        missing = [self.documents[filename] for filename in sorted(found) if found[filename] is None]
+        if missing:
+            from oomlint.engine.pool import shared_out
+
+            found |= {report.filename: report for report in shared_out(self, missing, self._jobs)}
+            for cache in self._caches.values():
+                cache.prune()
+        return [report for filename in sorted(found) if (report := found[filename]) is not None]
 
     def summed(self, reports: Sequence[Report]) -> ProjectReport:
         """The report of the whole out of those of its documents."""
@@ -186,12 +215,48 @@ class Run:
 
     def report(self, document: Document) -> Report:
         """What one document gives."""
+        return self._remembered(document) or self.examined(document)
+
+    def examined(self, document: Document) -> Report:
+        """What one document gives, found out anew."""
         from oomlint.engine.document import examine
 
         configuration = self._configuration(document)
+        settings = configuration.settings
         rules = self._rules_of(configuration)
-        resolver = self._resolver(configuration.settings.root)
-        return examine(document, configuration.settings, resolver, rules, self.tree, self._estimator)
+        consulted = self._consulted(settings.root)
+        report = examine(
+            document, settings, consulted, rules, self.tree, self._estimator, noqa=self._noqa
+        )
+        cache = self._cache(document, settings)
+        if cache is not None:
+            cache.save(document, settings, consulted, report)
+        return report
+
+    def _remembered(self, document: Document) -> Report | None:
+        settings = self._configuration(document).settings
+        cache = self._cache(document, settings)
+        return None if cache is None else cache.load(document, settings, self._consulted)
+
+    def _consulted(self, root: Path) -> Consulted:
+        from oomlint.engine.resolver import Consulted
+
+        return Consulted(self._resolver(root))
+
+    def _cache(self, document: Document, settings: Settings) -> Cache | None:
+        if not self._cached or document.path is None:
+            return None
+        from oomlint.engine.cache import FOLDER, Cache
+
+        folder = settings.cache_dir or settings.root / FOLDER
+        return self._caches.setdefault(folder, Cache(folder))
+
+    def alone(self, document: Document) -> tuple[Diagnostic, ...]:
+        """What a run over this document and no other would report. Modules that it imports are read once for all."""
+        self.put(document)
+        if document.filename not in self.documents:
+            return ()
+        return self.summed([self.report(document)]).diagnostics
 
     def tree(self, document: Document) -> Source:
         """The parsed document; parsed once in a run, unless very many came in between."""

@@ -30,19 +30,24 @@ class Unused:
 
 
 class Suppressions:
-    """The suppressing comments of one document. Remembers which of them were needed."""
+    """The suppressing comments of one document. Remembers which of them were needed.
 
-    def __init__(self, document: Document, comments: Comments) -> None:
+    Without `noqa` those of that name suppress nothing, because the caller goes by them itself (flake8); which of
+    them are needed is still known.
+    """
+
+    def __init__(self, document: Document, comments: Comments, *, noqa: bool = True) -> None:
         self._document = document
+        self._noqa = noqa
         self._directives = comments.directives
         self._statements = comments.statements
         self._first_rows = [statement.first for statement in comments.statements]
         self._used: set[tuple[Directive, Selector | None]] = set()
 
     @classmethod
-    def of(cls, document: Document) -> Suppressions:
+    def of(cls, document: Document, *, noqa: bool = True) -> Suppressions:
         """Read a document's comments."""
-        return cls(document, read_comments(document))
+        return cls(document, read_comments(document), noqa=noqa)
 
     @property
     def skip_file(self) -> bool:
@@ -79,7 +84,7 @@ class Suppressions:
                 case Kind.SKIP_FILE:
                     applies = True
             if applies:
-                covered = True
+                covered = covered or self._noqa or directive.kind is not Kind.NOQA
                 self._used.update((directive, hit) for hit in hits)
         if switch is not None and switch[0].kind is Kind.DISABLE:
             covered = True

@@ -163,7 +163,8 @@ def _budget(values: Mapping[str, Any]) -> Budget:
 class Configurations:
     """Finds the configuration of each file: the nearest above it, read once.
 
-    `overrides` are the command line's values by configuration key, with the flag they came from.
+    `overrides` are the command line's values by configuration key, with the flag they came from. `where` is what
+    error messages call that command line.
     """
 
     def __init__(
@@ -172,10 +173,11 @@ class Configurations:
         *,
         file: Path | None = None,
         isolated: bool = False,
+        where: str = "command line",
     ) -> None:
         self._over = _Layer()
         for key, (raw, flag) in (overrides or {}).items():
-            self._over.put(key, raw, flag, "command line")
+            self._over.put(key, raw, flag, where)
         self._isolated = isolated
         self._folders: dict[Path, Configuration] = {}
         self._completed: dict[Path, Configuration] = {}

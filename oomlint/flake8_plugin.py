@@ -1,0 +1,216 @@
+"""oomlint as a plugin of flake8: `OOM` reports warnings and errors, `OON`, off by default, notes.
+
+flake8 imports this module in every run, so it imports nothing of oomlint: files that have nothing to do with Keras
+are told by their text, and by the text of what they import. The others go to :mod:`oomlint.flake8_checks`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ast
+    from argparse import Namespace
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from oomlint.flake8_checks import Checks, Violation
+
+# The entry point for notes. Their codes are OOM..., too: in `oomlint check`, in `noqa`, and in flake8.
+NOTES = "OON"
+
+_NAMES = ("tensorflow", "keras")
+_CODE = re.compile(r"[A-Z]{3}[0-9]{3}")
+
+
+class Neighbours:
+    """Whether a file that names no Keras may import, by whatever way, a file that does.
+
+    The answer may be a wrong yes, for `oomlint check` knows where the project begins and which module wins; it is
+    never a wrong no.
+    """
+
+    _IMPORTS = re.compile(
+        r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\(?([\w \t,]*)|import[ \t]+([\w., \t]+))",
+        re.MULTILINE,
+    )
+
+    def __init__(self) -> None:
+        self._names: dict[str, frozenset[str]] = {}
+        self._nowhere: set[str] = set()  # files that lead to no Keras
+
+    def may_lead(self, folder: str, text: str) -> bool:
+        """Whether a text in a folder may lead to Keras."""
+        waiting = [(os.path.abspath(folder), text)]  # noqa: PTH100 - resolve() would follow symlinks
+        seen: set[str] = set()
+        while waiting:
+            folder, text = waiting.pop()
+            for path in self._imported(folder, text):
+                if path in self._nowhere or path in seen:
+                    continue
+                seen.add(path)
+                try:
+                    with open(path, encoding="latin-1") as file:  # noqa: PTH123
+                        text = file.read()
+                except OSError:
+                    continue
+                if any(name in text for name in _NAMES):
+                    return True
+                waiting.append((os.path.dirname(path), text))  # noqa: PTH120
+        self._nowhere |= seen
+        return False
+
+    def _imported(self, folder: str, text: str) -> Iterator[str]:
+        """The files that import statements may mean."""
+        if "import" not in text:
+            return
+        bases: list[str] = []
+        while True:
+            bases.append(folder)
+            if "src" in self._in(folder):
+                bases.append(os.path.join(folder, "src"))  # noqa: PTH118
+            above = os.path.dirname(folder)  # noqa: PTH120
+            if above == folder:
+                break
+            folder = above
+        for dots, package, members, modules in self._IMPORTS.findall(text):
+            names = [part.split()[0] for part in (members or modules).split(",") if part.split()]
+            if members or dots or package:
+                names = [package, *(f"{package}.{name}" if package else name for name in names)]
+            for name in names:
+                yield from self._files(bases, name.split(".") if name else [])
+
+    def _files(self, bases: list[str], parts: list[str]) -> Iterator[str]:
+        for base in bases:
+            names = self._in(base)
+            if parts and parts[0] not in names and f"{parts[0]}.py" not in names:
+                continue
+            target = os.path.join(base, *parts)  # noqa: PTH118
+            for path in (os.path.join(target, "__init__.py"), f"{target}.py" if parts else ""):  # noqa: PTH118
+                if path and os.path.isfile(path):  # noqa: PTH113
+                    yield path
+
+    def _in(self, folder: str) -> frozenset[str]:
+        names = self._names.get(folder)
+        if names is None:
+            try:
+                names = frozenset(os.listdir(folder))  # noqa: PTH208
+            except OSError:
+                names = frozenset()
+            self._names[folder] = names
+        return names
+
+
+class Given:
+    """What flake8's command line and configuration say, and what is kept from file to file."""
+
+    def __init__(self, options: Namespace | None = None) -> None:
+        self.gpu: str | None = getattr(options, "oomlint_gpu", None)
+        self.host_memory: str | None = getattr(options, "oomlint_host_memory", None)
+        self.config: str | None = getattr(options, "oomlint_config", None)
+        self.arguments: list[str] = getattr(options, "filenames", None) or ["."]
+        self.stdin_name: str = getattr(options, "stdin_display_name", None) or "stdin"
+        named = {*(getattr(options, "select", None) or ()), *(getattr(options, "extend_select", None) or ())}
+        self.all_notes = NOTES in named
+        self.notes = frozenset(name for name in named if _CODE.fullmatch(name))
+        self.neighbours = Neighbours()
+        self._checks: Checks | None = None
+
+    @property
+    def checks(self) -> Checks:
+        """The part that imports the rest of oomlint; made when first asked for."""
+        if self._checks is None:
+            from oomlint.flake8_checks import Checks
+
+            self._checks = Checks(self)
+        return self._checks
+
+    def wants(self, code: str, is_note: bool, by_notes: bool) -> bool:
+        """Whether one of the two plugins reports a finding: each is reported by one of them."""
+        asked = not is_note or self.all_notes or code in self.notes
+        return asked is not by_notes
+
+
+class Plugin:
+    """Warnings and errors; and notes that flake8's `select` or `extend-select` names by their codes."""
+
+    given = Given()
+    by_notes = False
+
+    def __init__(self, tree: ast.Module, filename: str, lines: Sequence[str]) -> None:
+        self._tree = tree
+        self._filename = filename
+        self._lines = lines
+
+    @classmethod
+    def parse_options(cls, options: Namespace) -> None:
+        """Called by flake8 once for a run, and once in each process that it spawns."""
+        Plugin.given = Given(options)
+
+    @staticmethod
+    def add_options(manager: Any) -> None:
+        """Add to `flake8 --help`."""
+        manager.add_option(
+            "--oomlint-gpu",
+            metavar="NAME",
+            parse_from_config=True,
+            help="The GPU that the scripts will train on: T4, A100-40GB, 24GiB, ... (default: [tool.oomlint], else T4)",
+        )
+        manager.add_option(
+            "--oomlint-host-memory",
+            metavar="SIZE",
+            parse_from_config=True,
+            help="The host memory that they can use (default: [tool.oomlint], else 16GiB)",
+        )
+        manager.add_option(
+            "--oomlint-config",
+            metavar="FILE",
+            parse_from_config=True,
+            normalize_paths=True,
+            help="oomlint's configuration file (default: the nearest one above each file). "
+            f"Notes are off: name them in --extend-select, or all with --enable-extensions={NOTES}",
+        )
+
+    def run(self) -> Iterator[Violation]:
+        """Called by flake8 for each file."""
+        given = Plugin.given
+        from_stdin = "-" in given.arguments and self._filename == given.stdin_name
+        text = "".join(self._lines)
+        if not any(name in text for name in _NAMES):
+            if from_stdin or not given.neighbours.may_lead(os.path.dirname(self._filename), text):  # noqa: PTH120
+                return
+        found = given.checks.violations(self._filename, text if from_stdin else None, self._tree)
+        for violation, is_note in found:
+            if given.wants(violation[2][:6], is_note, self.by_notes):
+                yield violation
+
+
+class Notes:
+    """Notes: risks of unknown size, which `oomlint check` shows and does not fail for."""
+
+    off_by_default = True
+
+    def __init__(self, tree: ast.Module, filename: str, lines: Sequence[str]) -> None:
+        self._plugin = Plugin(tree, filename, lines)
+        self._plugin.by_notes = True
+
+    def run(self) -> Iterator[Violation]:
+        """Called by flake8 for each file, after the other plugin; the file is checked once for both."""
+        return self._plugin.run()
+
+
+class ThirdParty:
+    """For packages with rules of their own: an entry point of this class makes flake8 select their codes.
+
+    flake8 leaves out codes that do not start with the name of an entry point. This reports nothing: the rules run,
+    and are reported, with the others.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        """With `tree` flake8 takes it for a plugin."""
+
+    def run(self) -> Iterator[Violation]:
+        """Nothing."""
+        return iter(())
