@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oomlint.cli.settings import add_flags, configurations
 
 if TYPE_CHECKING:
-    from oomlint.project.configuration import Configuration
+    from oomlint.project.configuration import Configuration, Configurations
     from oomlint.project.settings import Settings
 
 
@@ -29,15 +29,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line for each key."""
-    path = arguments.path.absolute()
-    configuration = configurations(arguments).for_document(path if path.is_dir() else path.parent)
+    return show(configurations(arguments), arguments.path, as_json=arguments.output_format == "json")
+
+
+def show(found: Configurations, path: Path, *, as_json: bool = False) -> int:
+    """Print what is in force for a file or folder."""
+    path = path.absolute()
+    configuration = found.for_document(path if path.is_dir() else path.parent)
     if configuration.names_codes:
         from oomlint.findings.registry import load_rules
         from oomlint.findings.selection import check_codes
 
         check_codes(configuration, load_rules())
     rows = list(_rows(configuration))
-    if arguments.output_format == "json":
+    if as_json:
         print(json.dumps({key: {"value": value, "origin": origin} for key, value, origin in rows}, indent=2))
         return 0
     print(f"# root: {configuration.settings.root}")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 
 import oomlint
 from oomlint.cli import check, config, estimate, gpus, rule
+from oomlint.cli.parsing import Parser
 
 COMMANDS = (check, estimate, rule, config, gpus)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="oomlint",
         description="Finds where a Keras or TensorFlow training script will run out of memory, and mends it.",
     )

@@ -4,34 +4,61 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from oomlint.project.configuration import Configurations
 
-# flag, metavar, whether it takes a list, help
-_FLAGS = (
-    ("select", "CODES", True, "run these rules: codes, prefixes or ALL, separated by commas"),
-    ("ignore", "CODES", True, "do not run these"),
-    ("extend-select", "CODES", True, "run these too"),
-    ("gpu", "NAME", False, "the GPU that the job will run on: T4, A100-40GB, 24GiB, ... (default: T4)"),
-    ("gpu-memory", "SIZE", False, "the GPU memory that the job can use: 16GB, 24GiB, ..."),
-    ("host-memory", "SIZE", False, "the host memory that the job can use (default: 16GiB)"),
-    (
-        "fail-on",
-        "SEVERITY",
-        False,
-        "exit with 1 from this severity on: note, warning (default), error or never",
+
+class _Flag(NamedTuple):
+    key: str
+    metavar: str | None  # None: a switch, with its --no-
+    many: bool
+    about: str
+
+
+_GROUPS: dict[str, tuple[_Flag, ...]] = {
+    "rule selection": (
+        _Flag("select", "CODES", True, "run these rules: codes, prefixes or ALL, separated by commas"),
+        _Flag("ignore", "CODES", True, "do not run these"),
+        _Flag("extend-select", "CODES", True, "run these too"),
+        _Flag("preview", None, False, "run rules that are still in preview too"),
     ),
-)
+    "file selection": (
+        _Flag("exclude", "PATTERNS", True, "leave these files and folders out, in place of the defaults"),
+        _Flag("extend-exclude", "PATTERNS", True, "leave these out too"),
+        _Flag("force-exclude", None, False, "leave them out even where a path is named to be checked"),
+        _Flag("respect-gitignore", None, False, "leave out what git ignores (the default)"),
+    ),
+    "the machine that the job runs on": (
+        _Flag("gpu", "NAME", False, "its GPU: T4, A100-40GB, 24GiB, ... (default: T4)"),
+        _Flag("gpu-memory", "SIZE", False, "the GPU memory that the job can use: 16GB, 24GiB, ..."),
+        _Flag("host-memory", "SIZE", False, "the host memory that the job can use (default: 16GiB)"),
+    ),
+    "configuration": (
+        _Flag(
+            "fail-on",
+            "SEVERITY",
+            False,
+            "exit with 1 from this severity on: note, warning (default), error or never",
+        ),
+    ),
+}
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add them to a command's parser."""
-    group = parser.add_argument_group("settings")
-    for key, metavar, many, about in _FLAGS:
-        group.add_argument(f"--{key}", metavar=metavar, action="append" if many else "store", help=about)
-    group.add_argument("--preview", action="store_true", help="run rules that are still in preview too")
+    for title, flags in _GROUPS.items():
+        group = parser.add_argument_group(title)
+        for key, metavar, many, about in flags:
+            if metavar is None:
+                group.add_argument(
+                    f"--{key}", action=argparse.BooleanOptionalAction, default=None, help=about
+                )
+            else:
+                group.add_argument(
+                    f"--{key}", metavar=metavar, action="append" if many else "store", help=about
+                )
     group.add_argument("--config", metavar="FILE", type=Path, help="use this configuration file and no other")
     group.add_argument(
         "--isolated",
@@ -45,13 +72,20 @@ def configurations(arguments: argparse.Namespace) -> Configurations:
     from oomlint.project.configuration import Configurations
 
     overrides: dict[str, tuple[object, str]] = {}
-    for key, _, many, _ in _FLAGS:
+    for key, metavar, many, _ in (flag for flags in _GROUPS.values() for flag in flags):
         given = getattr(arguments, key.replace("-", "_"))
         if given is None:
             continue
         if many:
-            given = [code.strip() for text in given for code in text.split(",") if code.strip()]
-        overrides[key] = (given, f"--{key}")
-    if arguments.preview:
-        overrides["preview"] = (True, "--preview")
+            given = [item.strip() for text in given for item in text.split(",") if item.strip()]
+            if metavar == "PATTERNS":
+                given = [_from_here(pattern) for pattern in given]
+        flag = f"--no-{key}" if given is False else f"--{key}"
+        overrides[key] = (given, flag)
     return Configurations(overrides, file=arguments.config, isolated=arguments.isolated)
+
+
+def _from_here(pattern: str) -> str:
+    """A pattern of the command line with a slash counts from where the command runs, not from the project's root."""
+    bare = pattern.removeprefix("./")
+    return (Path.cwd() / bare).as_posix() if "/" in bare.rstrip("/") and not bare.startswith("**") else bare

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from oomlint.findings.diagnostic import Diagnostic
+from oomlint.findings.model import Severity
 from oomlint.report.style import Style
+
+
+def _at_warning(diagnostic: Diagnostic) -> bool:
+    return diagnostic.severity >= Severity.WARNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +21,9 @@ class Reported:
     """A run's findings and what else there is to say of it.
 
     `problems` are files that could not be read, `remarks` what could not be done besides; `fixed` how many findings
-    were mended; `status` how the command will exit; `suppressed` the findings that a comment or a baseline hides.
+    were mended; `status` how the command will exit; `suppressed` the findings that a comment or a baseline hides;
+    `footnotes` close a report for people; `quiet`: it is the findings alone; `fails`: whether a finding is at or
+    above `fail-on`.
     """
 
     diagnostics: Sequence[Diagnostic] = ()
@@ -28,6 +35,14 @@ class Reported:
     problems: Sequence[str] = ()
     remarks: Sequence[str] = ()
     suppressed: Sequence[Diagnostic] = ()
+    footnotes: Sequence[str] = ()
+    quiet: bool = False
+    fails: Callable[[Diagnostic], bool] = _at_warning
+
+    @property
+    def troubles(self) -> list[str]:
+        """The problems, with paths as they are seen from here."""
+        return [problem.removeprefix(f"{self.here}{os.sep}") for problem in self.problems]
 
     @property
     def root(self) -> Path:

@@ -51,4 +51,7 @@ def summary(diagnostics: Sequence[Diagnostic], *, files: int, fixed: int, style:
 
 def closing(run: Reported) -> str:
     """The closing lines of a run's report."""
-    return summary(run.diagnostics, files=run.files, fixed=run.fixed, style=run.style) + "\n"
+    if run.quiet:
+        return ""
+    lines = (summary(run.diagnostics, files=run.files, fixed=run.fixed, style=run.style), *run.footnotes)
+    return "\n".join(lines) + "\n"

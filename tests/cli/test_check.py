@@ -132,7 +132,7 @@ def test_an_empty_folder_is_fine(tmp_path):
         (["--fail-on", "warn", "."], "did you mean 'warning'"),
         (["--config", "none.toml", "."], "no such configuration file"),
         (["--no-such-flag"], "unrecognized arguments"),
-        (["--output-format", "xml"], "invalid choice"),
+        (["--output-format", "xml"], "did you mean 'full'?"),
     ],
 )
 def test_what_cannot_be_done_is_status_2_with_a_line_that_helps(script, arguments, said):

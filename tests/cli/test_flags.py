@@ -1,0 +1,159 @@
+"""The flags that say what is looked at, what is mended and what is printed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import oomlint
+
+# OOM303 has a safe fix; 500 batches of 32 float32 images of 224 x 224 x 3.
+PREFETCH = """\
+import tensorflow as tf
+
+
+def decode(path):
+    image = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+    return tf.image.resize(image, (224, 224))
+
+
+train = tf.data.Dataset.list_files("train/*.jpg").map(decode).batch(32).prefetch(500)
+"""
+MENDED = PREFETCH.replace("prefetch(500)", "prefetch(tf.data.AUTOTUNE)")
+ONE = ("check", "--isolated", "--select", "OOM303")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
+    (tmp_path / "train.py").write_text(PREFETCH, encoding="utf-8")
+    for folder in ("old", "build"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "train.py").write_text(PREFETCH, encoding="utf-8")
+    return tmp_path
+
+
+def _files(folder: Path, *arguments: str) -> list[str]:
+    done = oomlint("check", "--show-files", *arguments, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return [Path(line).relative_to(folder.resolve()).as_posix() for line in done.stdout.splitlines()]
+
+
+def test_show_files_lists_what_would_be_checked(project):
+    # `build` is excluded by default.
+    assert _files(project) == ["old/train.py", "train.py"]
+    assert _files(project, "old") == ["old/train.py"]
+    assert _files(project, "--exclude", "old") == ["build/train.py", "train.py"]
+    assert _files(project, "--extend-exclude", "old") == ["train.py"]
+    assert _files(project, "--extend-exclude", "old,train.py") == []
+
+
+def test_a_pattern_with_a_slash_counts_from_here(project):
+    (project / "old" / "deep").mkdir()
+    (project / "old" / "deep" / "a.py").write_text(PREFETCH, encoding="utf-8")
+    done = oomlint("check", "--show-files", "--extend-exclude", "./deep/a.py", ".", cwd=project / "old")
+    assert [Path(line).name for line in done.stdout.splitlines()] == ["train.py"]
+
+
+def test_force_exclude_holds_for_what_is_named(project):
+    assert _files(project, "build/train.py") == ["build/train.py"]
+    assert _files(project, "--force-exclude", "build/train.py", "build", "train.py") == ["train.py"]
+    (project / "pyproject.toml").write_text("[tool.oomlint]\nforce-exclude = true\n", encoding="utf-8")
+    assert _files(project, "build/train.py") == []
+    assert _files(project, "--no-force-exclude", "build/train.py") == ["build/train.py"]
+
+
+def test_what_git_ignores_is_left_out_unless_asked_for(project):
+    (project / ".git").mkdir()
+    (project / ".gitignore").write_text("old/\n", encoding="utf-8")
+    assert _files(project) == ["train.py"]
+    assert _files(project, "--no-respect-gitignore") == ["old/train.py", "train.py"]
+    (project / "pyproject.toml").write_text("[tool.oomlint]\nrespect-gitignore = false\n", encoding="utf-8")
+    assert _files(project) == ["old/train.py", "train.py"]
+    assert _files(project, "--respect-gitignore") == ["train.py"]
+
+
+def test_show_settings_are_those_of_the_file(project):
+    (project / "old" / "oomlint.toml").write_text('gpu = "L4"\n', encoding="utf-8")
+    done = oomlint("check", "--show-settings", "--host-memory", "1GiB", "old/train.py", cwd=project)
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert f'gpu = "L4"  # {project / "old" / "oomlint.toml"}' in lines
+    assert "host-memory = 1073741824  # --host-memory" in lines
+
+
+def test_fix_only_mends_says_so_and_is_content(project):
+    done = oomlint(*ONE, "--fix-only", "train.py", cwd=project)
+    assert (done.returncode, done.stdout) == (0, "Fixed 1 finding.\n")
+    assert (project / "train.py").read_text("utf-8") == MENDED
+    again = oomlint(*ONE, "--fix-only", "train.py", cwd=project)
+    assert (again.returncode, again.stdout) == (0, "Nothing to mend.\n")
+
+
+def test_fix_only_leaves_what_it_cannot_mend_unsaid(project):
+    (project / "pyproject.toml").write_text(
+        '[tool.oomlint]\nselect = ["OOM303"]\nextend-unsafe-fixes = ["OOM303"]\n', encoding="utf-8"
+    )
+    done = oomlint("check", "--fix-only", "train.py", cwd=project)
+    assert (done.returncode, done.stdout) == (0, "Nothing to mend.\n")
+    data = oomlint("check", "--fix-only", "--output-format", "json", "train.py", cwd=project)
+    assert (data.returncode, json.loads(data.stdout)) == (0, [])
+
+
+@pytest.mark.parametrize("flag", ["--fix", "--fix-only"])
+def test_exit_non_zero_on_fix(project, flag):
+    assert oomlint(*ONE, flag, "--exit-non-zero-on-fix", "train.py", cwd=project).returncode == 1
+    assert oomlint(*ONE, flag, "--exit-non-zero-on-fix", "train.py", cwd=project).returncode == 0
+
+
+def test_quiet_is_the_findings_alone(project):
+    loud = oomlint(*ONE, "--output-format", "concise", "train.py", cwd=project)
+    quiet = oomlint(*ONE, "-q", "--output-format", "concise", "train.py", cwd=project)
+    assert quiet.stdout == loud.stdout.splitlines(keepends=True)[0]
+    assert quiet.returncode == loud.returncode == 1
+    (project / "train.py").write_text(MENDED, encoding="utf-8")
+    assert oomlint(*ONE, "--quiet", "train.py", cwd=project) == type(quiet)(0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "coloured"),
+    [
+        ([], {}, False),
+        ([], {"FORCE_COLOR": "1"}, True),
+        ([], {"CLICOLOR_FORCE": "1"}, True),
+        (["--color", "always"], {}, True),
+        (["--color", "always"], {"NO_COLOR": "1"}, True),
+        (["--color", "never"], {"FORCE_COLOR": "1"}, False),
+        (["--color=auto"], {"FORCE_COLOR": "0"}, False),
+    ],
+)
+def test_colour_by_flag_then_by_environment(project, arguments, environment, coloured):
+    done = oomlint(*ONE, *arguments, "train.py", cwd=project, **environment)
+    assert ("\x1b[" in done.stdout) is coloured
+    assert "\x1b]8" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--fix", "--show-files"], "--fix and --show-files exclude each other"),
+        (["--diff", "--show-settings"], "--diff and --show-settings exclude each other"),
+        (["-", "train.py"], "goes with no other path"),
+        (["--selct", "OOM3"], "did you mean '--select'?"),
+        (["--unsafe-fix"], "did you mean '--unsafe-fixes'?"),
+        (["--output", "json"], "did you mean '--output-file'?"),
+        (["--color", "alway"], "did you mean 'always'?"),
+    ],
+)
+def test_what_does_not_go_is_said_in_a_line(project, arguments, said):
+    done = oomlint("check", *arguments, cwd=project)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+
+
+def test_a_mistyped_command_names_the_nearest():
+    done = oomlint("chekc")
+    assert done.returncode == 2
+    assert "did you mean 'check'?" in done.stderr
