@@ -19,8 +19,8 @@ class Parser(argparse.ArgumentParser):
     that tells that what follows is its value all the same.
     """
 
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        super().__init__(*arguments, allow_abbrev=False, **keywords)
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(allow_abbrev=False, **keywords)
         self.optional_values: dict[str, str | None] = {}
 
     def parse_known_args(  # type: ignore[override]
