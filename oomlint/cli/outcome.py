@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,8 +32,9 @@ def finish(job: Job, report: ProjectReport, fixed: Fixed | None = None) -> int:
     remarks = (*report.remarks, *(fixed.left_out if fixed else ()))
     applied = fixed.applied if fixed else 0
     diagnostics: Sequence[Diagnostic] = () if arguments.fix_only else report.diagnostics
-    fails = _fails(diagnostics, job.configurations) and not arguments.exit_zero
-    status = 1 if fails or (applied and arguments.exit_non_zero_on_fix) else 0
+    fails = partial(_fails, found=job.configurations)
+    failed = any(map(fails, diagnostics)) and not arguments.exit_zero
+    status = 1 if failed or (applied and arguments.exit_non_zero_on_fix) else 0
     reported = Reported(
         diagnostics,
         files=report.files,
@@ -42,6 +44,7 @@ def finish(job: Job, report: ProjectReport, fixed: Fixed | None = None) -> int:
         problems=troubles,
         remarks=remarks,
         quiet=arguments.quiet,
+        fails=fails,
     )
     show = render_statistics if arguments.statistics else render
     aside = job.given is not None and fixed is not None
@@ -102,13 +105,10 @@ def _write(text: str, arguments: argparse.Namespace, *, aside: bool = False) -> 
         raise ConfigurationError(f"{arguments.output_file}: {error.strerror or error}") from None
 
 
-def _fails(diagnostics: Iterable[Diagnostic], found: Configurations) -> bool:
+def _fails(diagnostic: Diagnostic, found: Configurations) -> bool:
     """Whether a finding is at or above `fail-on`, as its own file's configuration says."""
-    for diagnostic in diagnostics:
-        limit = found.for_folder(Path(diagnostic.filename).absolute().parent).settings.fail_on
-        if limit != "never" and diagnostic.severity >= _severity(limit):
-            return True
-    return False
+    limit = found.for_folder(Path(diagnostic.filename).absolute().parent).settings.fail_on
+    return limit != "never" and diagnostic.severity >= _severity(limit)
 
 
 def _severity(name: str) -> int:

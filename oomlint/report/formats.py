@@ -11,7 +11,13 @@ if TYPE_CHECKING:
 FORMATS = {
     "full": "full",
     "concise": "concise",
+    "grouped": "grouped",
     "json": "json_report",
+    "json-lines": "json_lines",
+    "github": "github",
+    "gitlab": "gitlab",
+    "sarif": "sarif",
+    "junit": "junit",
 }
 # Those whose reader would choke on a table of counts: name -> what `--statistics` gives there, or nothing.
 STATISTICS = {

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from oomlint.findings.diagnostic import Diagnostic
-from oomlint.findings.model import Safety
 from oomlint.report.concise import headline
+from oomlint.report.explaining import how
 from oomlint.report.frame import frame
 from oomlint.report.paths import shown
 from oomlint.report.reported import Reported
@@ -29,14 +29,7 @@ def _block(diagnostic: Diagnostic, here: Path, style: Style) -> Iterator[str]:
     if diagnostic.fix is not None and not (
         diagnostic.fix.message and diagnostic.fix.message in diagnostic.help
     ):
-        yield f"  {style.good('fix')}: {diagnostic.fix.message} ({_how(diagnostic)})"
-
-
-def _how(diagnostic: Diagnostic) -> str:
-    safety = diagnostic.fixable
-    if safety is Safety.SAFE:
-        return "--fix"
-    return "--fix --unsafe-fixes" if safety is Safety.UNSAFE else "by hand"
+        yield f"  {style.good('fix')}: {diagnostic.fix.message} ({how(diagnostic)})"
 
 
 def render(diagnostics: Iterable[Diagnostic], here: Path, style: Style) -> str:

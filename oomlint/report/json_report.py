@@ -8,6 +8,7 @@ from typing import Any
 
 from oomlint.documents.lines import Location
 from oomlint.findings.diagnostic import Diagnostic, ProposedFix
+from oomlint.report.pages import rule_url
 from oomlint.report.reported import Reported
 
 
@@ -33,7 +34,7 @@ def _fix(fix: ProposedFix) -> dict[str, Any]:
 def record(diagnostic: Diagnostic) -> dict[str, Any]:
     """One finding as JSON data."""
     return {
-        "cell": None,
+        "cell": diagnostic.location.cell or None,
         "code": diagnostic.code,
         "name": diagnostic.name,
         "severity": str(diagnostic.severity),
@@ -51,13 +52,13 @@ def record(diagnostic: Diagnostic) -> dict[str, Any]:
         ],
         "help": diagnostic.help or None,
         "fix": _fix(diagnostic.fix) if diagnostic.fix else None,
-        "url": None,
+        "url": rule_url(diagnostic.code),
     }
 
 
 def render(diagnostics: Iterable[Diagnostic]) -> str:
-    """The whole report."""
-    return json.dumps([record(diagnostic) for diagnostic in diagnostics], indent=2, ensure_ascii=False) + "\n"
+    """The whole report, in ASCII: it is read as UTF-8, and standard output may be anything."""
+    return json.dumps([record(diagnostic) for diagnostic in diagnostics], indent=2) + "\n"
 
 
 def report(run: Reported) -> str:

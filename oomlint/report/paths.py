@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from oomlint.documents.lines import Location
+
 
 def shown(filename: str, here: Path) -> str:
     """The path for a person."""
@@ -11,3 +13,9 @@ def shown(filename: str, here: Path) -> str:
     if path.is_absolute() and path.is_relative_to(here):
         return str(path.relative_to(here))
     return filename
+
+
+def spot(location: Location) -> str:
+    """`row:column`, in a notebook `cell 3:row:column`."""
+    cell = f"cell {location.cell}:" if location.cell else ""
+    return f"{cell}{location.row}:{location.column}"
