@@ -25,7 +25,8 @@ class Done:
 
 
 @contextlib.contextmanager
-def _within(folder: Path | None) -> Iterator[None]:
+def within(folder: Path | None) -> Iterator[None]:
+    """With this as the working directory."""
     here = Path.cwd()
     os.chdir(folder or here)
     try:
@@ -40,7 +41,7 @@ def oomlint(*arguments: str, cwd: Path | None = None, stdin: str = "", **environ
     source = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
     colours = dict.fromkeys(("NO_COLOR", "FORCE_COLOR"), "")
     with (
-        _within(cwd),
+        within(cwd),
         mock.patch.dict(os.environ, {**colours, **environment}),
         mock.patch.object(sys, "stdin", source),
         contextlib.redirect_stdout(out),
