@@ -54,7 +54,8 @@ def once(arguments: argparse.Namespace) -> int:
     from oomlint.engine.project import Run
 
     found = configurations(arguments)
-    job = Job(arguments, found, Run(found, estimating=_estimator(arguments)))
+    work = Run(found, estimating=_estimator(arguments), heeded=not arguments.ignore_noqa)
+    job = Job(arguments, found, work)
     if arguments.show_settings:
         from oomlint.cli.config import show
 
@@ -79,6 +80,10 @@ def _do(job: Job) -> int:
     from oomlint.cli import outcome
 
     arguments = job.arguments
+    if arguments.add_noqa is not None or arguments.add_ignore is not None:
+        from oomlint.cli.legacy import add_comments
+
+        return add_comments(job)
     if arguments.diff:
         return outcome.diff(job, _allowed(arguments))
     if not (arguments.fix or arguments.fix_only):
@@ -107,11 +112,12 @@ def _estimator(arguments: argparse.Namespace) -> type[Estimator] | None:
 
 
 def _take(raw: bytes, filename: str, work: Run) -> None:
-    from oomlint.documents.python_file import DocumentError, document_from_bytes
+    from oomlint.documents.python_file import DocumentError
+    from oomlint.documents.reading import document_of
     from oomlint.engine.project import problem
 
     try:
-        work.add(document_from_bytes(raw, filename))
+        work.add(document_of(raw, filename))
     except DocumentError as error:
         work.problems.append(problem(filename, error))
 

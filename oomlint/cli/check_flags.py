@@ -13,16 +13,18 @@ if TYPE_CHECKING:
     from oomlint.cli.parsing import Parser
 
 # What may stand beside nothing else of the list.
-_MODES = ("diff", "show_files", "show_settings")
+_MODES = ("diff", "add_noqa", "add_ignore", "write_baseline", "show_files", "show_settings")
 
 
 def add_flags(parser: Parser) -> None:
     """Describe them, in the order in which people need them."""
+    parser.optional_values = {"--add-noqa": None, "--add-ignore": None, "--write-baseline": ".json"}
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help='files and folders (default: "."); "-" is standard input'
     )
     _fixing(parser.add_argument_group("mending"))
     _output(parser.add_argument_group("output"))
+    _legacy(parser.add_argument_group("legacy code"))
     add_settings_flags(parser)
     _miscellaneous(parser.add_argument_group("miscellaneous"))
 
@@ -49,6 +51,31 @@ def _output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
     group.add_argument("--show-files", action="store_true", help="list the files it would look at")
     group.add_argument("--show-settings", action="store_true", help="show the settings in force for a file")
+
+
+def _legacy(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--add-noqa",
+        metavar="[=REASON]",
+        help="write `# noqa: CODE` beside every finding, with a reason if one is given",
+    )
+    group.add_argument(
+        "--add-ignore",
+        metavar="[=REASON]",
+        help="write `# oomlint: ignore[CODE]` instead, which other linters leave alone",
+    )
+    group.add_argument("--ignore-noqa", action="store_true", help="report what comments suppress, too")
+    group.add_argument("--baseline", metavar="FILE", type=Path, help="report only what is not in this file")
+    group.add_argument(
+        "--write-baseline",
+        metavar="[FILE]",
+        help="write all findings to the baseline (default: .oomlint-baseline.json in the project's root)",
+    )
+    group.add_argument(
+        "--changed-since",
+        metavar="REV",
+        help="report only what lies on lines changed since a git revision, or comes from one of them",
+    )
 
 
 def _miscellaneous(group: argparse._ArgumentGroup) -> None:

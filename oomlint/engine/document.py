@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from oomlint.engine.about_document import internal_error, syntax_error, unused_suppressions
+from oomlint.engine.about_document import broken_cells, internal_error, syntax_error, unused_suppressions
 from oomlint.engine.candidates import is_relevant
 from oomlint.engine.located import locate
 from oomlint.engine.merging import merged
@@ -16,7 +16,7 @@ from oomlint.findings.diagnostic import Diagnostic
 from oomlint.findings.model import Finding
 from oomlint.findings.registry import RegisteredRule
 from oomlint.findings.suppressions import Suppressions
-from oomlint.syntax.gates import SyntaxFault, names_keras
+from oomlint.syntax.gates import SyntaxFault, concerns
 from oomlint.syntax.parse import parse
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def check_document(
     estimate: Estimate | None = None,
 ) -> Report:
     """Check one document by itself: its own unused suppressions are among the findings."""
-    if not names_keras(document.raw):
+    if not concerns(document):
         return Report(document.filename)
     report = examine(document, settings, resolver, rules, parse_document, estimate)
     return Report(report.filename, tuple(merged([report])), {}, report.failed)
@@ -68,24 +68,26 @@ def examine(
     estimate: Estimate | None = None,
     *,
     noqa: bool = True,
+    heeded: bool = True,
 ) -> Report:
     """What the rules say of a document that passed the first gate; unused suppressions are kept apart.
 
     `estimate` makes estimates for the rules that have more to say with one. It must not raise.
-    Without `noqa` findings are given that such a comment in the document suppresses.
+    Without `noqa` findings are given that such a comment in the document suppresses; without `heeded` those that
+    any comment does.
     """
     policy = Policy(settings, rules)
-    suppressions = Suppressions.of(document, noqa=noqa)
+    suppressions = Suppressions.of(document, noqa=noqa, heeded=heeded)
     if suppressions.skip_file:
         return Report(document.filename)
-    diagnostics: list[Diagnostic] = []
+    diagnostics = list(broken_cells(document, policy))
     sheets = {document.filename: (document, suppressions)}
     failed = False
     try:
         if is_relevant(document, policy.literals, resolver):
             source = parse_document(document)
             findings, broken = _run(source, settings, resolver, rules, estimate)
-            located, unlocated = locate(findings, sheets, policy)
+            located, unlocated = locate(findings, sheets, policy, heeded=heeded)
             broken += unlocated
             diagnostics += located
             diagnostics += (internal_error(document, who, error) for who, error in broken)

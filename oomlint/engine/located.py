@@ -66,7 +66,7 @@ def _positions(source: Source, nodes: Iterable[cst.CSTNode]) -> Positions:
 
 
 def locate(
-    found: Sequence[Found], sheets: Sheets, policy: Policy
+    found: Sequence[Found], sheets: Sheets, policy: Policy, *, heeded: bool = True
 ) -> tuple[list[Diagnostic], list[tuple[str, Exception]]]:
     """The diagnostics that remain after per-file ignores, suppressions and doubles; and the rules that failed.
 
@@ -87,7 +87,7 @@ def locate(
             broken[f"rule {entry.code}"] = error
             continue
         if document.filename not in sheets:
-            sheets[document.filename] = (document, Suppressions.of(document))
+            sheets[document.filename] = (document, Suppressions.of(document, heeded=heeded))
         _, sheet = sheets[document.filename]
         first, last = document.lines.row(start), document.lines.row(end)
         if sheet.skip_file or sheet.covers(finding.code, first, last, finding.name):

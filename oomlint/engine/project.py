@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oomlint.documents.python_file import DocumentError, document_from_bytes, read_document
+from oomlint.documents.python_file import DocumentError
+from oomlint.documents.reading import document_of, read
 from oomlint.project.configuration import Configuration, Configurations
 from oomlint.project.discovery import discover
-from oomlint.syntax.gates import names_keras
+from oomlint.syntax.gates import concerns, names_keras
 
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
@@ -78,6 +79,7 @@ class Run:
 
     `estimating` is :class:`oomlint.engine.estimating.Estimator` where the training steps are to be estimated.
     Without `noqa` findings are given that such a comment suppresses: flake8 goes by them itself.
+    Without `heeded` no comment suppresses anything.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Run:
         rules: Sequence[RegisteredRule] | None = None,
         estimating: Estimating | None = None,
         noqa: bool = True,
+        heeded: bool = True,
         cached: bool = False,
         jobs: int | None = 1,
     ) -> None:
@@ -96,6 +99,7 @@ class Run:
         self._configurations = configurations
         self._rules = rules
         self._noqa = noqa
+        self._heeded = heeded
         self._selected: dict[int, tuple[RegisteredRule, ...]] = {}
         self._resolvers: dict[Path, ProjectModules] = {}
         self._trees: OrderedDict[str, Source] = OrderedDict()
@@ -105,7 +109,7 @@ class Run:
         self._modules: dict[str, Document | None] = {}  # imported, and not among the documents
         self._estimator = None if estimating is None else estimating(self._current)
         # What an estimate gives depends on more than the text.
-        self._cached = cached and rules is None and estimating is None and noqa
+        self._cached = cached and rules is None and estimating is None and noqa and heeded
         self._caches: dict[Path, Cache] = {}
         self._jobs = jobs
 
@@ -131,10 +135,13 @@ class Run:
 
     def _take(self, path: Path, raw: bytes) -> None:
         try:
-            self.documents[str(path)] = document_from_bytes(raw, str(path), path)
+            document = document_of(raw, str(path), path)
         except DocumentError as error:
             self.files -= 1  # it was not checked
             self.problems.append(problem(str(path), error))
+            return
+        if document.is_whole or concerns(document) or self._reaches(path, raw):
+            self.documents[str(path)] = document
 
     def _take_reaching(self) -> None:
         """Take in scripts that name no Keras and import a module of their project that does."""
@@ -157,9 +164,12 @@ class Run:
         if known is None:
             self._leading[path] = known = False
             with suppress(OSError):
-                raw = path.read_bytes()
+                raw = self._bytes(path)
                 known = self._leading[path] = names_keras(raw) or self._reaches(path, raw)
         return known
+
+    def _bytes(self, path: Path) -> bytes:
+        return path.read_bytes()
 
     def add(self, document: Document) -> None:
         """Take in a document that was read elsewhere."""
@@ -175,7 +185,7 @@ class Run:
         else:
             self._forget(filename)
         self._modules.pop(filename, None)
-        if names_keras(document.raw) or (
+        if concerns(document) or (
             document.path is not None and self._reaches(document.path, document.raw)
         ):
             self.documents[filename] = document
@@ -226,7 +236,7 @@ class Run:
         rules = self._rules_of(configuration)
         consulted = self._consulted(settings.root)
         report = examine(
-            document, settings, consulted, rules, self.tree, self._estimator, noqa=self._noqa
+            document, settings, consulted, rules, self.tree, self._estimator, noqa=self._noqa, heeded=self._heeded
         )
         cache = self._cache(document, settings)
         if cache is not None:
@@ -303,7 +313,7 @@ class Run:
             return self.documents[filename]
         if filename not in self._modules:
             try:
-                self._modules[filename] = document_from_bytes(path.read_bytes(), filename, path)
+                self._modules[filename] = document_of(path.read_bytes(), filename, path)
             except (OSError, DocumentError):
                 self._modules[filename] = None
         return self._modules[filename]
@@ -314,7 +324,7 @@ class Run:
             own = document.path or Path(document.filename)
             if own.name == path.name and own.resolve() == path.resolve():
                 return document
-        return read_document(path)
+        return read(path)
 
     def _parsed(self, document: Document) -> Source | None:
         from oomlint.syntax.gates import SyntaxFault

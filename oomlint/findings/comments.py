@@ -78,15 +78,15 @@ _NEXT_DIRECTIVE = re.compile(r"\s*#\s*(?=[A-Za-z])")
 _SELECTOR = re.compile(r"[^\s,]+")
 
 
-def read_comments(document: Document) -> Comments:
-    """Tokenize a document, if it has anything to say to a linter."""
-    if not _WORTH_A_LOOK.search(document.text):
+def read_comments(document: Document, *, always: bool = False) -> Comments:
+    """Tokenize a document, if it has anything to say to a linter; or always, for its statements."""
+    if not always and not _WORTH_A_LOOK.search(document.text):
         return Comments([], [])
     directives: list[Directive] = []
     statements: list[Statement] = []
     first = decorators = 0  # rows where the current statement, and the decorators above it, started
     is_decorator = False
-    for token in _tokens(document):
+    for token in tokens(document):
         row = token.start[0]
         if token.type == tokenize.COMMENT:
             alone = not token.line[: token.start[1]].strip()
@@ -107,7 +107,7 @@ def read_comments(document: Document) -> Comments:
 _BETWEEN = frozenset((tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING))
 
 
-def _tokens(document: Document) -> Iterator[tokenize.TokenInfo]:
+def tokens(document: Document) -> Iterator[tokenize.TokenInfo]:
     """The tokens as far as they can be had."""
     lines = document.lines
     # The tokenizer knows no lone \r; every row is given to it with the newline it knows. The last row has one only

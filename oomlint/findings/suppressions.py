@@ -45,9 +45,10 @@ class Suppressions:
         self._used: set[tuple[Directive, Selector | None]] = set()
 
     @classmethod
-    def of(cls, document: Document, *, noqa: bool = True) -> Suppressions:
-        """Read a document's comments."""
-        return cls(document, read_comments(document), noqa=noqa)
+    def of(cls, document: Document, *, noqa: bool = True, heeded: bool = True) -> Suppressions:
+        """Read a document's comments; none of them if they are not to be heeded."""
+        comments = read_comments(document) if heeded else Comments([], [])
+        return cls(document, comments, noqa=noqa)
 
     @property
     def skip_file(self) -> bool:
