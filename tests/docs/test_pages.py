@@ -1,0 +1,102 @@
+"""The guides: what they show is what happens, and they leave no rule and no myth out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command import oomlint
+from page_examples import PAGES, RUN, as_it_is, blocks
+from test_myths import MYTHS
+
+from oomlint.cli.main import build_parser
+from oomlint.findings.registry import load_rules
+
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs"
+# They build a model, wait for changes or speak to an editor; their own tests run them.
+ELSEWHERE = {"estimate", "server"}
+ELSEWHERE_FLAGS = {"--estimate", "--watch", "--changed-since"}
+
+
+def _named(pages: list[Path]) -> dict[str, object]:
+    return {"argvalues": pages, "ids": [path.stem for path in pages]}
+
+
+WITH_OUTPUT = [
+    path
+    for path in PAGES
+    if any(block.language == "console" for block in blocks(path.read_text("utf-8"))) or path.name in RUN
+]
+
+
+@pytest.mark.parametrize("path", **_named(WITH_OUTPUT))
+def test_commands_print_what_the_page_says(path: Path):
+    page = path.read_text("utf-8")
+    assert as_it_is(page, python=path.name in RUN) == page, "run: python tests/page_examples.py"
+
+
+def test_there_are_examples():
+    assert {"first-steps.md", "sizes.md", "python.md"} <= {path.name for path in WITH_OUTPUT}
+
+
+def _commands(page: str) -> Iterator[str]:
+    """Lines that a reader would type: in shell blocks, and indented ones."""
+    fenced = [block.text for block in blocks(page) if block.language in ("sh", "bash", "shell") and block.run]
+    for line in "\n".join(fenced).splitlines() + re.findall(r"^    (oomlint .*)$", page, re.MULTILINE):
+        for part in re.split(r"&&|\||;", line.partition("  #")[0]):
+            words = shlex.split(part, comments=True) if "oomlint " in part else []
+            if words and words[0] == "oomlint":
+                yield part.strip()
+
+
+COMMANDS = sorted({(path.name, line) for path in PAGES for line in _commands(path.read_text("utf-8"))})
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout with the names that the pages use."""
+    folder = tmp_path_factory.mktemp("project")
+    text = "import tensorflow as tf\n\ntrain = tf.data.Dataset.range(9).batch(3).prefetch(64)\n"
+    for name in ("train.py", "src/train.py", "notebooks/train.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=[f"{page}-{line[:50]}" for page, line in COMMANDS])
+def test_commands_of_the_shell_blocks_work(page: str, line: str, project: Path):
+    arguments = [word for word in shlex.split(line, comments=True)[1:] if word not in "<>"]
+    parsed = build_parser().parse_args(arguments)
+    assert callable(parsed.run)
+    flags = {word.partition("=")[0] for word in arguments}
+    if arguments[0] in ELSEWHERE or flags & ELSEWHERE_FLAGS:
+        return
+    done = oomlint(*arguments, cwd=project)
+    assert done.returncode in (0, 1), done.stderr
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) >= 15
+
+
+def test_every_rule_is_the_answer_to_a_symptom():
+    page = (DOCS / "which-cause.md").read_text("utf-8")
+    rows = "\n".join(line for line in page.splitlines() if line.startswith("|"))
+    assert {entry.code for entry in load_rules()} <= set(re.findall(r"OOM\d{3}", rows))
+
+
+@pytest.mark.parametrize("number", MYTHS)
+def test_each_myth_has_its_answer(number: int):
+    page = (DOCS / "myths.md").read_text("utf-8")
+    myth = MYTHS[number]
+    sections = dict(re.findall(r'^### "([^\n]+)"\n(.*?)(?=^#|\Z)', page, re.MULTILINE | re.DOTALL))
+    (said,) = [
+        title for title in sections if re.search(myth.never, title, re.IGNORECASE) and title in myth.says
+    ]
+    assert {code for code, _, _ in myth.true} <= set(re.findall(r"OOM\d{3}", sections[said]))
