@@ -47,6 +47,11 @@ class Document:
             self._lines = LineIndex(self.text)
         return self._lines
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the text is all of the file, and not the program in a notebook or document."""
+        return True
+
     def location(self, offset: int) -> Location:
         """The place of an offset of the text, as a report names it."""
         return self.lines.location(offset)

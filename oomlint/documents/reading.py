@@ -7,6 +7,7 @@ from pathlib import Path
 from oomlint.documents.python_file import Document, DocumentError, document_from_bytes
 
 NOTEBOOK_SUFFIX = ".ipynb"
+CODE_BLOCK_SUFFIXES = (".md", ".markdown", ".mdx", ".qmd", ".rmd", ".rst", ".rest")
 
 
 def read(path: Path, filename: str | None = None) -> Document:
@@ -20,4 +21,14 @@ def read(path: Path, filename: str | None = None) -> Document:
 
 def document_of(raw: bytes, filename: str, path: Path | None = None) -> Document:
     """The document that some bytes are. Raises DocumentError."""
+    suffix = Path(filename).suffix.lower()
+    if suffix == NOTEBOOK_SUFFIX:
+        # Imported here: a run over scripts needs no JSON.
+        from oomlint.documents.notebook import notebook_from_bytes
+
+        return notebook_from_bytes(raw, filename, path)
+    if suffix in CODE_BLOCK_SUFFIXES:
+        from oomlint.documents.code_blocks import code_blocks_from_bytes
+
+        return code_blocks_from_bytes(raw, filename, path)
     return document_from_bytes(raw, filename, path)

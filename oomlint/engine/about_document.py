@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oomlint.documents.lines import Location
+from oomlint.documents.parts import PartedDocument
+from oomlint.documents.python_syntax import PYTHON_2
 from oomlint.engine.policy import Policy
 from oomlint.findings.diagnostic import Diagnostic, LocatedEdit, ProposedFix
 from oomlint.findings.model import Rule, Safety, Severity
@@ -53,6 +56,30 @@ def syntax_error(
         message = f"Python cannot parse this file: {fault.message}"
         help = "No rule could look at this file; mend the syntax and check again."
         yield policy.adjusted(_at(document, at, SYNTAX_ERROR, message, help))
+
+
+def broken_cells(document: Document, policy: Policy) -> Iterator[Diagnostic]:
+    """Cells of a notebook that do not parse: the others are checked without them."""
+    if not isinstance(document, PartedDocument) or not policy.reports(SYNTAX_ERROR.code, document.filename):
+        return
+    for broken in document.broken:
+        location = Location(broken.fault.line, broken.fault.column, broken.number)
+        old = broken.fault.message == PYTHON_2
+        yield policy.adjusted(
+            Diagnostic(
+                code=SYNTAX_ERROR.code,
+                name=SYNTAX_ERROR.name,
+                severity=Severity.WARNING,
+                message=f"Python cannot parse this cell: {broken.fault.message}",
+                filename=document.filename,
+                location=location,
+                end_location=location,
+                help="Cells like this one were left out, the others were checked."
+                if old
+                else "The other cells were checked without it.",
+                lines=(broken.row,),
+            )
+        )
 
 
 def _python_parses(document: Document) -> bool:

@@ -34,6 +34,12 @@ _IMPORT_LINES = re.compile(
 )
 
 
+# The same in the JSON of a notebook, where a row stands behind a quote or an escaped newline.
+_IMPORTS_IN_JSON = re.compile(
+    rb"""(?:"|\\n)[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\(?([\w \t,]*)|import[ \t]+([\w., \t]+))"""
+)
+
+
 def reaches(raw: bytes, find: Callable[[str, int], Path | None], leads: Callable[[Path], bool]) -> bool:
     """Whether a file that names no Keras imports a module of its project that leads to it.
 
@@ -42,7 +48,8 @@ def reaches(raw: bytes, find: Callable[[str, int], Path | None], leads: Callable
     """
     if b"import" not in raw:
         return False
-    for dots, base, members, modules in _IMPORT_LINES.findall(raw):
+    pattern = _IMPORTS_IN_JSON if raw.lstrip()[:1] == b"{" else _IMPORT_LINES
+    for dots, base, members, modules in pattern.findall(raw):
         package, level = base.decode("ascii", "replace"), len(dots)
         wanted = [
             part.split()[0].decode("ascii", "replace")

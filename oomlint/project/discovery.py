@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from oomlint.project.settings import Settings
 
-SUFFIXES = (".py",)
-NOT_YET = (".ipynb", ".md", ".rst")
+SUFFIXES = (".py", ".ipynb")
 
 
 class DiscoveryError(Exception):
@@ -22,7 +21,9 @@ class DiscoveryError(Exception):
 def discover(
     paths: Iterable[Path], settings_of: Callable[[Path], Settings], problems: list[str] | None = None
 ) -> list[Path]:
-    """The Python files under some paths, absolute, sorted, each once.
+    """The Python files and notebooks under some paths, absolute, sorted, each once.
+
+    Of other files those that are named, and what the patterns of `extend-include` cover.
 
     What is wrong with a path (it does not exist, a folder cannot be read) goes into `problems`.
     """
@@ -34,8 +35,6 @@ def discover(
             continue
         if absolute.is_dir():
             found.update(dict.fromkeys(_walk(absolute, settings_of(absolute), wrong)))
-        elif absolute.suffix in NOT_YET:
-            wrong.append(f"{path}: notebooks and documents with code blocks are not read yet")
         elif absolute.exists():
             found[absolute] = None
         else:
@@ -71,7 +70,7 @@ def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[Path]:
         for child in children:
             path = Path(child.path)
             is_folder = child.is_dir(follow_symlinks=False)
-            if not is_folder and path.suffix not in SUFFIXES:
+            if not is_folder and not _is_wanted(path, settings):
                 continue
             if is_excluded(path, settings.root, patterns) or ignores.match(path, is_folder):
                 continue
@@ -79,6 +78,10 @@ def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[Path]:
                 pending.append((path, ignores))
             elif child.is_file():
                 yield path
+
+
+def _is_wanted(path: Path, settings: Settings) -> bool:
+    return path.suffix in SUFFIXES or is_excluded(path, settings.root, settings.extend_include)
 
 
 def is_excluded(path: Path, root: Path, patterns: Iterable[str]) -> bool:

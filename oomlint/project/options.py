@@ -144,6 +144,12 @@ OPTIONS: dict[str, Option] = {
             merges=True,
         ),
         Option(
+            "extend-include",
+            _texts,
+            "Files that are looked at besides scripts and notebooks: documents with Python code blocks.",
+            merges=True,
+        ),
+        Option(
             "force-exclude", _flag, "Leave out what `exclude` names even where it is named to be checked."
         ),
         Option("respect-gitignore", _flag, "Leave out what git ignores."),

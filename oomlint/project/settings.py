@@ -89,6 +89,7 @@ class Settings:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NOTHING)
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
+    extend_include: tuple[str, ...] = ()
     force_exclude: bool = False
     respect_gitignore: bool = True
     budget: Budget = Budget()

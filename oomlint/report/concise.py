@@ -6,18 +6,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from oomlint.findings.diagnostic import Diagnostic
-from oomlint.report.paths import shown
+from oomlint.report.paths import shown, spot
 from oomlint.report.reported import Reported
 from oomlint.report.style import Style
 from oomlint.report.summary import closing
 
 
 def headline(diagnostic: Diagnostic, here: Path, style: Style) -> str:
-    """`path:line:col: CODE [*] message`."""
-    where = f"{diagnostic.location.row}:{diagnostic.location.column}"
+    """`path:line:col: CODE [*] message`; in a notebook `path:cell 3:line:col`."""
     mark = f" [{style.good('*')}]" if diagnostic.fixable else ""
     code = style.severity(diagnostic.code, diagnostic.severity)
-    return f"{style.bold(shown(diagnostic.filename, here))}:{where}: {code}{mark} {diagnostic.message}"
+    where = f"{style.bold(shown(diagnostic.filename, here))}:{spot(diagnostic.location)}"
+    return f"{where}: {code}{mark} {diagnostic.message}"
 
 
 def render(diagnostics: Iterable[Diagnostic], here: Path, style: Style) -> str:

@@ -22,7 +22,8 @@ def _block(diagnostic: Diagnostic, here: Path, style: Style) -> Iterator[str]:
     for note in diagnostic.evidence:
         where = ""
         if note.filename is not None and note.location is not None:
-            where = f" ({shown(note.filename, here)}:{note.location.row})"
+            cell = f"cell {note.location.cell}:" if note.location.cell else ""
+            where = f" ({shown(note.filename, here)}:{cell}{note.location.row})"
         yield f"  - {note.text}{style.faint(where)}"
     if diagnostic.help:
         yield f"  {style.good('help')}: {diagnostic.help}"

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
-import warnings
 from dataclasses import dataclass
 
 from oomlint.documents.encodings import UnknownEncoding, encoding_of, keeps_ascii, wide_encoding
 from oomlint.documents.python_file import Document
+from oomlint.documents.python_syntax import SyntaxFault, parsed
 
-
-class SyntaxFault(Exception):
-    """A file that does not parse. Line and column start at 1.
-
-    `newer` marks syntax that a later Python than the running one may accept.
-    """
-
-    def __init__(self, message: str, line: int, column: int, *, newer: bool = False) -> None:
-        super().__init__(message)
-        self.message = message
-        self.line = line
-        self.column = column
-        self.newer = newer
+__all__ = [
+    "PARSES",
+    "SyntaxFault",
+    "check_syntax",
+    "concerns",
+    "has_candidate",
+    "is_candidate",
+    "names_keras",
+    "parse_ast",
+]
 
 
 @dataclass(slots=True)
@@ -65,21 +61,17 @@ def names_keras(raw: bytes) -> bool:
     return any(name in text for name in _NAMES)
 
 
+def concerns(document: Document) -> bool:
+    """Whether the document mentions TensorFlow or Keras; of a notebook only its code counts, not its outputs."""
+    if not names_keras(document.raw):
+        return False
+    return document.is_whole or any(name in document.text for name in _NAMES)
+
+
 def parse_ast(document: Document) -> ast.Module:
-    """The standard library's tree of a document."""
+    """The standard library's tree of a document. Raises SyntaxFault."""
     PARSES.ast += 1
-    text = document.text
-    try:
-        with warnings.catch_warnings():
-            # Under -W error an invalid escape in the checked file would become a syntax error.
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except SyntaxError as error:
-        raise _fault(document, error) from None
-    except (RecursionError, MemoryError):
-        raise SyntaxFault("an expression or block is nested too deeply to be parsed", 1, 1) from None
-    except ValueError as error:  # NUL characters, lone surrogates
-        raise SyntaxFault(str(error), 1, 1) from None
+    return parsed(document.text)
 
 
 def check_syntax(document: Document) -> ast.Module | None:
@@ -140,50 +132,3 @@ def is_candidate(document: Document, literals: frozenset[str]) -> bool:
     if tree is not None:
         return has_candidate(tree, literals)
     return not literals.isdisjoint(re.findall(r"\w+", document.text))
-
-
-def _fault(document: Document, error: SyntaxError) -> SyntaxFault:
-    lines = document.lines
-    line = min(max(error.lineno or 1, 1), lines.count)
-    column = max(error.offset or 1, 1)
-    row = lines.text_of(line)
-    message = error.msg
-    if _is_python_2(message, row):
-        return SyntaxFault("this is Python 2 code, and oomlint reads Python 3", line, column)
-    return SyntaxFault(message, line, column, newer=_may_be_newer(message, row))
-
-
-_PYTHON_2 = re.compile(
-    r"""^\s*(?:
-        print\s+["'\w%(]              # print "text"
-      | print\s*>>                    # print >>sys.stderr, "text"
-      | exec\s+["'\w]
-      | except\s[^:]*,\s*[a-z_]\w*\s*:  # except Error, error:
-      | raise\s+[\w.]+\s*,            # raise Error, "text"
-    )""",
-    re.VERBOSE,
-)
-_PYTHON_2_ANYWHERE = re.compile(r"<>|`[^`]*`|\b0[0-7]+\b|\b\d+[lL]\b|\b[uU][rR][\"']")
-
-
-def _is_python_2(message: str, row: str) -> bool:
-    if message.startswith("Missing parentheses in call to"):
-        return True
-    if _PYTHON_2.match(row):
-        return True
-    # Only for messages that such a token causes; the row may hold it in a string or comment otherwise.
-    return "leading zeros" in message or (
-        "invalid" in message and _PYTHON_2_ANYWHERE.search(re.sub(r"(['\"]).*?\1|#.*", "''", row)) is not None
-    )
-
-
-# Syntax that the running interpreter may be too old for: nested quotes in f-strings, `type X = ...`,
-# `def f[T]()` and `class C[T]` came with Python 3.12, t"..." with 3.14.
-_NEWER_3_12 = re.compile(r"^\s*(?:type\s+\w+\s*[=\[]|(?:async\s+)?def\s+\w+\s*\[|class\s+\w+\s*\[)")
-_NEWER_3_14 = re.compile(r"\bt[rR]?[\"']")
-
-
-def _may_be_newer(message: str, row: str) -> bool:
-    if sys.version_info < (3, 12) and ("f-string" in message or _NEWER_3_12.search(row)):
-        return True
-    return sys.version_info < (3, 14) and _NEWER_3_14.search(row) is not None

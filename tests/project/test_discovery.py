@@ -70,12 +70,16 @@ def test_gitignore_above_counts_up_to_the_repository(tree):
     assert _names(tree, tree / "pkg" / "deep") == ["pkg/deep/data.py"]
 
 
-def test_a_notebook_that_is_named_is_a_problem_not_a_silence(tree):
-    (tree / "train.ipynb").write_text("{}", encoding="utf-8")
-    problems: list[str] = []
-    assert discover([tree / "train.ipynb"], lambda _: Settings(root=tree), problems) == []
-    assert len(problems) == 1
-    assert "train.ipynb" not in _names(tree)
+def test_notebooks_in_folders_and_documents_that_are_asked_for(tree):
+    for name in ("train.ipynb", "pkg/.ipynb_checkpoints/train-checkpoint.ipynb", "docs/guide.md", "docs/old.rst"):
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text("{}", encoding="utf-8")
+    scripts = _names(tree)
+    assert [name for name in scripts if not name.endswith(".py")] == ["train.ipynb"]
+    assert set(_names(tree, extend_include=("docs/*.md",))) == {*scripts, "docs/guide.md"}
+    assert set(_names(tree, extend_include=("*.md", "*.rst"))) == {*scripts, "docs/guide.md", "docs/old.rst"}
+    assert set(_names(tree, extend_include=("*.md",), extend_exclude=("docs",))) == set(scripts)
+    assert _names(tree, tree / "docs" / "old.rst") == ["docs/old.rst"]
 
 
 def test_a_path_that_is_not_there_is_a_problem(tree):

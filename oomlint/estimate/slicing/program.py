@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oomlint.documents.python_file import Document, DocumentError, read_document
+from oomlint.documents.python_file import Document, DocumentError
+from oomlint.documents.reading import read as read_document
 from oomlint.estimate.slicing.initial_values import leave_out
 from oomlint.estimate.slicing.search_path import added_folders
 from oomlint.project.modules import ModuleFinder

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oomlint.documents.python_file import DocumentError, read_document
+from oomlint.documents.python_file import DocumentError
+from oomlint.documents.reading import read
 from oomlint.dryrun import dry_run
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.slicing.batch import batch_expression
@@ -57,7 +58,7 @@ class _Modules:
             return None
         if path not in self._sources:
             try:
-                self._sources[path] = parse(read_document(path))
+                self._sources[path] = parse(read(path))
             except (DocumentError, SyntaxFault, OSError):
                 self._sources[path] = None
         return self._sources[path]
@@ -70,7 +71,7 @@ def slice_script(
     path = path.resolve()
 
     def sliced() -> Slice:
-        document = read_document(path)
+        document = read(path)
         program = Program(path, project_root(path.parent))
         trace = with_room(lambda: dry_run(parse(document), _Modules(program)))
         return with_room(lambda: _sliced(program, trace, function, model, values or {}))
