@@ -11,7 +11,7 @@ from pathlib import Path
 from oomlint.documents.python_file import Document, document_from_text, read_document
 from oomlint.dryrun import Trace
 from oomlint.engine.estimating import Estimator
-from oomlint.engine.resolver import ProjectModules
+from oomlint.engine.resolver import Consulted, ProjectModules
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
 from oomlint.findings.diagnostic import Diagnostic
@@ -120,7 +120,7 @@ def settings(code: str, text: str) -> Settings:
 
 
 @functools.cache
-def modules(folder: Path) -> ProjectModules:
+def modules(folder: Path) -> Consulted:
     """The modules beside a fixture."""
 
     @functools.cache
@@ -131,7 +131,7 @@ def modules(folder: Path) -> ProjectModules:
     def parsed(document: Document) -> Source:
         return parse(document)
 
-    return ProjectModules(folder, read, parsed)
+    return Consulted(ProjectModules(folder, read, parsed))
 
 
 def rule_folders() -> list[Path]:

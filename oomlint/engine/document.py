@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from oomlint.engine.candidates import is_relevant
 from oomlint.engine.located import locate
 from oomlint.engine.merging import merged
 from oomlint.engine.policy import Policy
-from oomlint.findings.diagnostic import Diagnostic
+from oomlint.engine.report import Report
 from oomlint.findings.model import Finding
 from oomlint.findings.registry import RegisteredRule
 from oomlint.findings.suppressions import Suppressions
@@ -28,20 +27,6 @@ if TYPE_CHECKING:
     from oomlint.syntax.source import Source
 
     Estimate = Callable[[Trace, Settings], Estimated | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What one document gave. Findings in other files of the project are among them.
-
-    `unused`: for each file whose suppressions were asked, those that suppressed nothing. A suppression in a
-    helper module may be used by the script that calls it, so only a whole run can say which are unused.
-    """
-
-    filename: str
-    diagnostics: tuple[Diagnostic, ...] = ()
-    unused: dict[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
-    failed: bool = False
 
 
 def check_document(

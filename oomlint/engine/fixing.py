@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from oomlint.findings.applying import fix_document
 from oomlint.findings.model import Safety
 
 if TYPE_CHECKING:
-    from oomlint.engine.document import Report
+    from oomlint.engine.report import Report
     from oomlint.findings.diagnostic import Diagnostic
 
 
@@ -30,17 +30,31 @@ class Fixed:
     changed: list[tuple[Document, Document]] = field(default_factory=list)  # before, after
 
 
-def fix(run: Run, allowed: AbstractSet[Safety], *, to_disk: bool) -> Fixed:
-    """Apply the allowed fixes to the documents of a run. With `to_disk` false the files stay as they are."""
+Keeps = Callable[["Sequence[Diagnostic]"], "list[bool]"]
+
+
+def fix(run: Run, allowed: AbstractSet[Safety], *, to_disk: bool, keeps: Keeps | None = None) -> Fixed:
+    """Apply the allowed fixes to the documents of a run. With `to_disk` false the files stay as they are.
+
+    `keeps` says which findings are reported; the others are not mended either (they are in a baseline).
+    """
     reports = run.reports()
     fixed = Fixed(run.summed(reports))
-    for filename in sorted({d.filename for d in fixed.report.diagnostics if d.fixable in allowed}):
+    wanted = _unmended(fixed.report.diagnostics, keeps)
+    for filename in sorted({d.filename for d in wanted if d.fixable in allowed}):
         document = run.documents.get(filename)
         if document is not None:  # a module that was only reached through an import is reported, not changed
-            _fix_one(run, document, reports, allowed, to_disk, fixed)
+            _fix_one(run, document, reports, allowed, to_disk, fixed, keeps)
     if fixed.changed:
         fixed.report = run.check()
     return fixed
+
+
+def _unmended(diagnostics: Sequence[Diagnostic], keeps: Keeps | None) -> list[Diagnostic]:
+    """The findings, without the fixes of those that are not reported."""
+    if keeps is None:
+        return list(diagnostics)
+    return [one if kept else replace(one, fix=None) for one, kept in zip(diagnostics, keeps(diagnostics))]
 
 
 def _fix_one(
@@ -50,6 +64,7 @@ def _fix_one(
     allowed: AbstractSet[Safety],
     to_disk: bool,
     fixed: Fixed,
+    keeps: Keeps | None,
 ) -> None:
     filename = document.filename
     # The documents that found something in this one: what they say may change with it.
@@ -62,7 +77,7 @@ def _fix_one(
     def check(changed: Document) -> list[Diagnostic]:
         run.put(changed)
         again = [run.report(run.documents[name]) for name in speakers if name in run.documents]
-        return [diagnostic for diagnostic in merged(again) if diagnostic.filename == filename]
+        return _unmended([one for one in merged(again) if one.filename == filename], keeps)
 
     outcome = fix_document(document, check, allowed)
     fixed.left_out += [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oomlint.findings.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
-    from oomlint.engine.document import Report
+    from oomlint.engine.report import Report
 
 
 def strongest(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -22,8 +22,8 @@ from oomlint.syntax.gates import concerns, names_keras
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
     from oomlint.engine.cache import Cache
-    from oomlint.engine.document import Report
     from oomlint.engine.estimating import Estimator
+    from oomlint.engine.report import Report
     from oomlint.engine.resolver import Consulted, ProjectModules
     from oomlint.findings.diagnostic import Diagnostic
     from oomlint.findings.registry import RegisteredRule
@@ -185,9 +185,7 @@ class Run:
         else:
             self._forget(filename)
         self._modules.pop(filename, None)
-        if concerns(document) or (
-            document.path is not None and self._reaches(document.path, document.raw)
-        ):
+        if concerns(document) or (document.path is not None and self._reaches(document.path, document.raw)):
             self.documents[filename] = document
         else:
             self.documents.pop(filename, None)
@@ -236,7 +234,14 @@ class Run:
         rules = self._rules_of(configuration)
         consulted = self._consulted(settings.root)
         report = examine(
-            document, settings, consulted, rules, self.tree, self._estimator, noqa=self._noqa, heeded=self._heeded
+            document,
+            settings,
+            consulted,
+            rules,
+            self.tree,
+            self._estimator,
+            noqa=self._noqa,
+            heeded=self._heeded,
         )
         cache = self._cache(document, settings)
         if cache is not None:
@@ -317,6 +322,10 @@ class Run:
             except (OSError, DocumentError):
                 self._modules[filename] = None
         return self._modules[filename]
+
+    def document(self, filename: str) -> Document | None:
+        """A file as this run has it: one of its documents, or a module that one of them imports."""
+        return self.documents.get(filename) or self._modules.get(filename)
 
     def _current(self, path: Path) -> Document:
         """A file as it is in this run, changes included that are not on disk."""

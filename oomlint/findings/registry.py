@@ -51,8 +51,12 @@ class RegisteredRule:
 @functools.cache
 def load_rules() -> tuple[RegisteredRule, ...]:
     """All installed rules, by code."""
-    names = {point.value for point in entry_points(group=GROUP)} or {BUILT_IN}
-    return collect(_package(name) for name in sorted(names))
+    return collect(_package(name) for name in rule_packages())
+
+
+def rule_packages() -> list[str]:
+    """The names of the packages that bring rules."""
+    return sorted({point.value for point in entry_points(group=GROUP)} or {BUILT_IN})
 
 
 def _package(name: str) -> ModuleType:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal
 
 from oomlint.project.gpus import GIB, GPUS, write_bytes
@@ -48,9 +47,6 @@ DEFAULT_EXCLUDE = (
     "venv",
 )
 
-_NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-_NO_SEVERITY: Mapping[str, SeverityName] = MappingProxyType({})
-
 
 def gpu_words(name: str) -> str:
     """How messages speak of a card's memory."""
@@ -86,14 +82,14 @@ class Settings:
     select: tuple[str, ...] = DEFAULT_SELECT
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
-    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NOTHING)
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
     extend_include: tuple[str, ...] = ()
     force_exclude: bool = False
     respect_gitignore: bool = True
     budget: Budget = Budget()
-    severity: Mapping[str, SeverityName] = field(default_factory=lambda: _NO_SEVERITY)
+    severity: Mapping[str, SeverityName] = field(default_factory=dict)
     fail_on: FailOn = "warning"
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
