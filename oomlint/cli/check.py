@@ -77,23 +77,25 @@ def once(arguments: argparse.Namespace) -> int:
 
 
 def _do(job: Job) -> int:
-    from oomlint.cli import outcome
+    from oomlint.cli import legacy, outcome
 
     arguments = job.arguments
     if arguments.add_noqa is not None or arguments.add_ignore is not None:
-        from oomlint.cli.legacy import add_comments
-
-        return add_comments(job)
+        return legacy.add_comments(job)
+    if arguments.write_baseline is not None:
+        return legacy.write_baseline(job)
+    narrowing = legacy.narrowing(job)
     if arguments.diff:
-        return outcome.diff(job, _allowed(arguments))
+        return outcome.diff(job, _allowed(arguments), narrowing)
     if not (arguments.fix or arguments.fix_only):
-        return outcome.finish(job, job.run.check())
+        return outcome.finish(job, job.run.check(), narrowing)
     from oomlint.engine.fixing import fix
 
-    fixed = fix(job.run, _allowed(arguments), to_disk=job.given is None)
+    keeps = narrowing.keeps if narrowing is not None else None
+    fixed = fix(job.run, _allowed(arguments), to_disk=job.given is None, keeps=keeps)
     if job.given is not None:
         _give_back(fixed.changed[0][1].raw if fixed.changed else job.given)
-    return outcome.finish(job, fixed.report, fixed)
+    return outcome.finish(job, fixed.report, narrowing, fixed)
 
 
 def _discover(job: Job) -> None:

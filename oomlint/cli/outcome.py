@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from oomlint.cli.check import Job
+    from oomlint.cli.legacy import Narrowing
     from oomlint.engine.fixing import Fixed
     from oomlint.engine.project import ProjectReport
     from oomlint.findings.diagnostic import Diagnostic
@@ -22,12 +23,20 @@ if TYPE_CHECKING:
     from oomlint.report.style import Style
 
 
-def finish(job: Job, report: ProjectReport, fixed: Fixed | None = None) -> int:
+def finish(
+    job: Job, report: ProjectReport, narrowing: Narrowing | None = None, fixed: Fixed | None = None
+) -> int:
     """Print the report and work out the exit status."""
     from oomlint.report.formats import render, render_statistics
     from oomlint.report.reported import Reported
 
     arguments = job.arguments
+    hidden: Sequence[Diagnostic] = ()
+    notes: Sequence[str] = ()
+    if narrowing is not None:
+        from oomlint.cli.legacy import narrowed
+
+        report, hidden, notes = narrowed(job, report, narrowing)
     troubles = (*job.problems, *report.problems)
     remarks = (*report.remarks, *(fixed.left_out if fixed else ()))
     applied = fixed.applied if fixed else 0
@@ -43,6 +52,8 @@ def finish(job: Job, report: ProjectReport, fixed: Fixed | None = None) -> int:
         status=2 if troubles or report.failed else status,
         problems=troubles,
         remarks=remarks,
+        suppressed=hidden,
+        footnotes=notes,
         quiet=arguments.quiet,
         fails=fails,
     )
@@ -59,12 +70,13 @@ def finish(job: Job, report: ProjectReport, fixed: Fixed | None = None) -> int:
     return reported.status
 
 
-def diff(job: Job, allowed: AbstractSet[Safety]) -> int:
+def diff(job: Job, allowed: AbstractSet[Safety], narrowing: Narrowing | None = None) -> int:
     """Print what mending would change."""
     from oomlint.engine.fixing import fix, unified_diff
     from oomlint.report.summary import plural
 
-    fixed = fix(job.run, allowed, to_disk=False)
+    keeps = narrowing.keeps if narrowing is not None else None
+    fixed = fix(job.run, allowed, to_disk=False, keeps=keeps)
     patch = "".join(unified_diff(before, after, Path.cwd()) for before, after in fixed.changed)
     _write(patch, job.arguments)
     complain((*job.problems, *fixed.report.problems, *fixed.report.remarks, *fixed.left_out))
