@@ -48,6 +48,7 @@ LAYERS = (
     "engine",
     "report",
     "testing",
+    "server",
     "cli",
 )
 

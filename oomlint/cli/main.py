@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 import oomlint
-from oomlint.cli import check, config, estimate, gpus, rule
+from oomlint.cli import check, config, estimate, gpus, rule, server
 from oomlint.cli.parsing import Parser
 
-COMMANDS = (check, estimate, rule, config, gpus)
+COMMANDS = (check, estimate, rule, config, gpus, server)
 
 
 def build_parser() -> Parser:
@@ -42,14 +42,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        if not _is_expected(error):
+        if not is_expected(error):
             raise
         print(f"oomlint: {error}", file=sys.stderr)
         return 2
     return status
 
 
-def _is_expected(error: Exception) -> bool:
+def is_expected(error: Exception) -> bool:
     """Errors whose message is all that the user needs."""
     from oomlint.project.configuration import ConfigurationError
 

@@ -17,6 +17,10 @@ class ModuleFinder:
         self.added: list[Path] = []  # folders that the script puts on sys.path itself
         self._found: dict[tuple[Path, str], Path | None] = {}
 
+    def forget(self) -> None:
+        """Look on disk again: files may have come or gone."""
+        self._found.clear()
+
     def find(self, folder: Path, module: str, level: int) -> Path | None:
         """The file of a module that a file in `folder` imports; `level` counts the leading dots."""
         if level:

@@ -1,0 +1,1 @@
+"""The language server: `oomlint server`, on standard input and output. Needs the extra `lsp`."""
