@@ -34,8 +34,9 @@ def estimates(row):
     from subjects import subject
 
     from oomlint.estimate.worker.graph import order
+    from oomlint.estimate.worker.graph.cards import card_of
     from oomlint.estimate.worker.graph.compiled import compiled
-    from oomlint.estimate.worker.graph.engine import from_hopper_on, inside
+    from oomlint.estimate.worker.graph.engine import inside
     from oomlint.estimate.worker.graph.lives import simulate
     from oomlint.estimate.worker.graph.tracing import traced
 
@@ -45,7 +46,7 @@ def estimates(row):
     rest = row["arguments"] - given
     plain = simulate(program, order.queued(program), inside=inside, aliasing=False)
     return {
-        "ours": rest + compiled(program, channels_first=not from_hopper_on(row["gpu"]))[1].peak,
+        "ours": rest + compiled(program, card_of(row["gpu"]))[1].peak,
         "liveness": rest + plain.peak,
         "formula": _formula(what.model, row["batch"]),
         "grappler": _grappler(what),

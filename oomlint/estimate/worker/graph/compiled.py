@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.fusion import kernels
 from oomlint.estimate.worker.graph.lives import Buffer, Lives, rounded
@@ -12,12 +13,9 @@ from oomlint.estimate.worker.graph.schedules import frees_most
 ALIGNMENT = 256  # bytes: kXlaAllocatedBufferAlignBytes in xla/service/gpu/gpu_constants.h
 
 
-def compiled(step: Program, channels_first: bool = False) -> tuple[Program, Lives]:
-    """The step's kernels, and their buffers in the order in which XLA runs them.
-
-    `channels_first`: the layout that cuDNN's convolutions of float32 have on cards before Hopper.
-    """
-    program = kernels(lowered(step, channels_first), channels_first)
+def compiled(step: Program, card: Card = HOPPER) -> tuple[Program, Lives]:
+    """The step's kernels, and their buffers in the order in which XLA runs them."""
+    program = kernels(lowered(step, card.channels_first), card)
     return program, occupied(program, frees_most(program))
 
 

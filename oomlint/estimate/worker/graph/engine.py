@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oomlint.estimate.worker.graph import order
+from oomlint.estimate.worker.graph.cards import card_of
 from oomlint.estimate.worker.graph.compiled import compiled
 from oomlint.estimate.worker.graph.lives import Lives, simulate
 from oomlint.estimate.worker.graph.operations import Program
@@ -11,7 +12,6 @@ from oomlint.estimate.worker.graph.tracing import traced
 from oomlint.estimate.worker.graph.unrolled import unrolled
 from oomlint.estimate.worker.state import state_bytes
 from oomlint.estimate.worker.subject import Footprint, Subject
-from oomlint.project.gpus import find_gpu
 
 # benchmarks/estimate/compare_cpu.py: all but two of its 39 rows lie within. The order that differs from run to run on a
 # CPU makes no difference in the queue of a GPU (order.queued with any draw).
@@ -35,7 +35,7 @@ def footprint(subject: Subject, program: str, gpu: str = "") -> Footprint:
     unknown = step.unknown
     if program == "xla":
         lower, upper = XLA_RANGE
-        step, lives = compiled(step, channels_first=not from_hopper_on(gpu))
+        step, lives = compiled(step, card_of(gpu))
     else:
         lower, upper = GRAPH_RANGE
         step = unrolled(step)
@@ -56,12 +56,6 @@ def footprint(subject: Subject, program: str, gpu: str = "") -> Footprint:
         upper=upper,
         assumptions=[XLA_WORDS if program == "xla" else GRAPH_WORDS, *_unknown(unknown)],
     )
-
-
-def from_hopper_on(gpu: str) -> bool:
-    """Where convolutions of float32 have the channels last (xla/service/gpu/transforms/layout_assignment.cc)."""
-    found = find_gpu(gpu)
-    return found is not None and found.capability >= (9, 0)
 
 
 def _unknown(outputs: int) -> list[str]:

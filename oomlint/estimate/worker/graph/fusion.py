@@ -11,11 +11,13 @@ from __future__ import annotations
 import heapq
 import math
 
+from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.kinds import ALIASES, LOOPS, NOTHING, READS
 from oomlint.estimate.worker.graph.loops import stacked_bytes
 from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, summed_rows
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
+from oomlint.estimate.worker.graph.products import by_cublas, is_lent_memory
 
 # Values that are another's under a new name or shape, or a variable's.
 _SAME = ALIASES | READS
@@ -48,6 +50,9 @@ _WHOLE = tuple(
 _UPDATES = ("Assign", "Resource", "If", "StatelessIf", "Case", "StatelessCase")
 
 _BY_ROW = ("Softmax", "LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
+# Longer rows are summed in two steps (ReductionDimensionRaceFreeBound in xla/service/gpu/reduction_utils.cc: 1,024
+# threads of sixteen elements), and no kernel of Triton's is made of them.
+_LONGEST_ROW = 1024 * 16
 
 # What a kernel's start costs, as bytes that could have been moved meanwhile (about 1 us at 3 TB/s).
 _START = 3_000_000
@@ -55,20 +60,24 @@ _START = 3_000_000
 _RANDOM, _ERF = 40, 24
 
 
-def kernels(program: Program, channels_first: bool = False) -> Program:
+def kernels(program: Program, card: Card = HOPPER) -> Program:
     """The program of the kernels: what is fused has gone, aliases are resolved, variables take nothing."""
-    return _Fusion(program, channels_first).run()
+    return _Fusion(program, card).run()
 
 
 class _Fusion:
-    def __init__(self, program: Program, channels_first: bool = False) -> None:
-        self.channels_first = channels_first
+    def __init__(self, program: Program, card: Card) -> None:
+        self.channels_first = card.channels_first
         self.operations = program.operations
         self.kinds = [_kind(operation) for operation in self.operations]
         self._end_with_bias()
         self._keep_before_erf()
         self.sizes = [_size(operation) for operation in self.operations]
         self.scratch = [_scratch(operation) for operation in self.operations]
+        if by_cublas(program, card):
+            for number, operation in enumerate(self.operations):
+                if is_lent_memory(operation, program):
+                    self.scratch[number] = card.lent_to_cublas
         self.costs = [_cost(operation) for operation in self.operations]
         self.reads: list[set[int]] = [set() for _ in self.operations]
         self.readers: list[set[int]] = [set() for _ in self.operations]
@@ -82,7 +91,9 @@ class _Fusion:
         self.fetched = {self._origin(source) for source in program.fetched}
         self.gone: set[int] = set()
         # Kernels of Triton, which write beside what they read.
-        self.by_row = {number for number, one in enumerate(self.operations) if one.type in _BY_ROW}
+        self.by_row = {
+            number for number, one in enumerate(self.operations) if card.triton and _is_by_row(one)
+        }
         self.grown: set[int] = set()  # with others in it that are not light
 
     def run(self) -> Program:
@@ -278,6 +289,10 @@ def _kind(operation: Operation) -> str:
     if kind.startswith(_UPDATES):
         return "update"
     return "whole" if kind.startswith(_WHOLE) else "mapped"
+
+
+def _is_by_row(operation: Operation) -> bool:
+    return operation.type in _BY_ROW and max(shape[-1:] for shape in operation.shapes) <= (_LONGEST_ROW,)
 
 
 def _size(operation: Operation) -> int:

@@ -48,9 +48,16 @@ class _List:
         while self.queue:
             _, _, stamp, number = heapq.heappop(self.queue)
             if -stamp == self.stamps[number]:  # else it frees more by now, and stands elsewhere too
-                done.append(number)
-                self._finish(number)
+                for one in (number, *self._copies(number)):
+                    done.append(one)
+                    self._finish(one)
         return done
+
+    def _copies(self, number: int) -> list[int]:
+        """Those that the kernel of zeros writes itself, all at once (xla/service/gpu/transforms/copy_fusion.cc)."""
+        if self.operations[number].type != "Zeros" or self.sources[number]:
+            return []
+        return [one for one in self.readers[number] if self.operations[one].type == "ZerosCopy"]
 
     def _ready(self, number: int) -> None:
         self.count += 1

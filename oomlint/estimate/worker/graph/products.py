@@ -1,0 +1,55 @@
+"""Which matrix products XLA leaves to cuBLAS, which is lent memory for each."""
+
+from __future__ import annotations
+
+from oomlint.estimate.worker.graph.cards import Card
+from oomlint.estimate.worker.graph.convolutions import source_of
+from oomlint.estimate.worker.graph.operations import Operation, Program
+
+PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "_FusedMatMul", "Einsum")
+
+# The side of the tiles in which XLA's own kernels multiply where no autotuning chose one.
+_TILE = 16
+
+
+def by_cublas(program: Program, card: Card) -> bool:
+    """Whether all products are left to it: before Ampere, and where one of them does not fit tiles.
+
+    One that does not fails the whole compilation, which is then made without XLA's own (worker/xla/compiler.py).
+    """
+    return not card.triton or any(_does_not_fit(operation, program) for operation in program.operations)
+
+
+def is_lent_memory(operation: Operation, program: Program) -> bool:
+    """Not where vectors are multiplied: that is no product for cuBLAS (xla/service/gpu/transforms/gemv_rewriter.cc)."""
+    if operation.type not in PRODUCTS:
+        return False
+    shapes = [program.operations[number].shapes for number, _ in operation.inputs[:2]]
+    return not any(1 in one[0][-2:] for one in (*shapes, operation.shapes) if one)
+
+
+def _does_not_fit(operation: Operation, program: Program) -> bool:
+    """A projection behind attention's heads: it reads positions and heads, exchanged, as rows and columns.
+
+    A tile of rows must end where the positions end, a tile of columns where a head does ("Couldn't find output tile
+    sizes that satisfy", from XLA on text_transformer with 200 positions; 196 neither; 80, 96, 144 and 192 fit).
+    """
+    if not is_lent_memory(operation, program) or operation.type == "Einsum" or not operation.inputs:
+        return False
+    heads = program.operations[source_of(program.operations, operation.inputs[0])]
+    if not _is_exchanged(heads, program) or len(heads.shapes[0]) != 4:
+        return False
+    _, positions, count, width = heads.shapes[0]
+    return count > 1 and not (_fits(positions) and _fits(width))
+
+
+def _is_exchanged(operation: Operation, program: Program) -> bool:
+    if operation.type != "Transpose":
+        return operation.type == "Einsum"
+    given = program.operations[operation.inputs[0][0]].shapes[0]
+    made = operation.shapes[0]
+    return given != made and (given[0], given[2], given[1], *given[3:]) == made if len(given) > 3 else False
+
+
+def _fits(side: int) -> bool:
+    return side % _TILE == 0 or _TILE % side == 0
