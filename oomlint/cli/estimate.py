@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from oomlint.cli.estimate_output import add_output_flags, write
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from oomlint.estimate.result import Estimate
 
 _TARGETS = """
@@ -18,6 +20,12 @@ targets:
   package.module:fn     the same, importable
   model.keras           a saved model (.keras, .h5, .json, a SavedModel folder)
   keras:ResNet50        a model of keras.applications
+
+what only the data tells:
+  --data "x=32x128 int32 <20000, y=32 <10"   a batch: sizes, dtype, and what its numbers are below. Names that
+                        are called after it (maxlen, vocab_size, num_classes, X_train) get their values from it
+  --data "maxlen=128, vocab_size=20000"      values of the script by name
+  --data batch.npz      a batch that was saved: numpy.savez("batch.npz", x=x, y=y)
 """
 
 
@@ -50,6 +58,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=[],
         metavar="NAME=VALUE",
         help="an argument of the function, or a value of the script that comes from its data",
+    )
+    choice.add_argument(
+        "--data", action="append", default=[], metavar="BATCH", help="what only the data tells: see below"
     )
     choice.add_argument("--show-slice", action="store_true", help="show what of the script is run, and stop")
     how = parser.add_argument_group("how")
@@ -87,6 +98,11 @@ def run(arguments: argparse.Namespace) -> int:
         estimate = estimated(arguments)
     except (EstimateError, MemoryAmountError) as error:
         print(f"oomlint: {error}", file=sys.stderr)
+        needs = getattr(error, "needs", ())
+        if needs:
+            print(f"\n  {command_with(arguments, needs)}\n", file=sys.stderr)
+            print("The sizes in it are examples: put your own there.", file=sys.stderr)
+            return 2
         output = getattr(error, "output", "")
         if output:
             print(f"The script's own last output:\n{output}", file=sys.stderr)
@@ -96,6 +112,23 @@ def run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         print(f"oomlint: {arguments.output}: {error.strerror or error}", file=sys.stderr)
         return 2
+
+
+def command_with(arguments: argparse.Namespace, needs: Sequence[str]) -> str:
+    """The command as it was given, with what it lacks: a line to paste."""
+    import shlex
+
+    words = ["oomlint", "estimate", arguments.target]
+    for name, value in vars(arguments).items():
+        if name in ("target", "data", "run", "command") or value in (None, False, [], _DEFAULTS.get(name)):
+            continue
+        option = "--" + name.replace("_", "-")
+        for one in value if isinstance(value, list) else [value]:
+            words += [option] if one is True else [option, str(one)]
+    return shlex.join([*words, "--data", ", ".join([*arguments.data, *needs])])
+
+
+_DEFAULTS = {"replicas": 1, "mode": "train", "jit": "auto", "backend": "auto", "engine": "auto"}
 
 
 def estimated(arguments: argparse.Namespace) -> Estimate:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oomlint.estimate.descriptions import read_data
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.targets import Target, read_arguments, read_shape, read_target
@@ -21,10 +23,12 @@ def request_of(arguments: argparse.Namespace) -> Request:
     target = read_target(arguments.target)
     gpu = arguments.gpu or DEFAULT_GPU
     shape = read_shape(arguments.input_shape) if arguments.input_shape else None
-    values = read_arguments(arguments.arg)
+    described = read_data(arguments.data)
+    values = described.values | read_arguments(arguments.arg)
     found = find_gpu(gpu)
     options: dict[str, Any] = {
         "arguments": values,
+        "data": described.arrays,
         "batch_size": arguments.batch_size,
         "optimizer": arguments.optimizer,
         "loss": arguments.loss,
@@ -41,7 +45,10 @@ def request_of(arguments: argparse.Namespace) -> Request:
         "what_if": arguments.what_if,
         "layers": arguments.layers,
     }
-    return request_for(target, arguments.model, options)
+    request = request_for(target, arguments.model, options)
+    return (
+        replace(request, names=request.names | {"data_file": described.file}) if described.file else request
+    )
 
 
 def request_for(target: Target, model: str | None, options: dict[str, Any]) -> Request:
@@ -55,7 +62,9 @@ def request_for(target: Target, model: str | None, options: dict[str, Any]) -> R
         return Request(target.text, names={"saved": str(target.path.resolve())}, **options)
     from oomlint.estimate.slicing.script import slice_script
 
-    sliced = slice_script(target.path, function=target.name, model=model, values=options["arguments"])
+    sliced = slice_script(
+        target.path, function=target.name, model=model, values=options["arguments"] | options.get("data", {})
+    )
     if sliced.replicas and options["replicas"] == 1:
         options["replicas"] = sliced.replicas
     return Request(target.text, source=sliced.text, names=sliced.names, **options)

@@ -19,7 +19,8 @@ class Request:
 
     `target` is as the user wrote it (see `targets.py`). `source` is the program that builds the model, where the
     target is a script: its slice, which binds the names that `names` lists. `arguments` are those of a
-    function target. `input_shape` is one sample's, without the batch. `usable_bytes` is what TensorFlow can use on
+    function target. `data` describes arrays of the script by name (shape, dtype, and what their values are
+    below). `input_shape` is one sample's, without the batch. `usable_bytes` is what TensorFlow can use on
     the GPU. `max_batch_if_over` asks for the largest batch only where the peak is more than that.
 
     Changes that what-if tries (see `worker/solve.py`); where one cannot be made, building says so with a BuildError:
@@ -34,6 +35,7 @@ class Request:
     source: str = ""
     names: dict[str, str] = dataclasses.field(default_factory=dict)
     arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
+    data: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     batch_size: int | None = None
     optimizer: str | None = None
     loss: str | None = None

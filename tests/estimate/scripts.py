@@ -24,5 +24,8 @@ def build(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch, **options:
     path.write_text(textwrap.dedent(text))
     (tmp_path / "pyproject.toml").write_text("")
     function = options.pop("function", "")
-    found = slice_script(path, function=function, values=options.get("arguments", {}))
-    return build(Request(str(path), source=found.text, names=found.names, **options))
+    found = slice_script(
+        path, function=function, values=options.get("arguments", {}) | options.get("data", {})
+    )
+    names = found.names | options.pop("names", {})
+    return build(Request(str(path), source=found.text, names=names, **options))

@@ -21,7 +21,9 @@ def build(request: Request) -> Subject:
     """The subject of an estimate. Raises EstimateError (kind build, extra or target)."""
     keras = generation.chosen()
     assumptions: list[str] = []
-    from oomlint.estimate.worker import altering, beside, compiling, data_specs, making
+    from oomlint.estimate.worker import altering, beside, compiling, data_specs, described, making
+
+    request = described.prepared(request)
 
     with (
         without_memory(),

@@ -6,6 +6,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
+from oomlint.estimate.worker import described
 from oomlint.estimate.worker.generation import is_legacy, tree
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec
@@ -29,6 +30,9 @@ def inputs(made: Made, request: Request, batch: int) -> Any:
     if struct is not None:
         leaves = tree().flatten(struct)
         known = _element_leaves(made, len(leaves))
+        for position, leaf in enumerate(leaves):
+            array = described.of_input(_name(leaf), position, len(leaves))
+            known[position] = known[position] if array is None else array.sizes
         shapes = [
             _complete(tuple(leaf.shape), known[position], request, batch, _name(leaf), len(leaves) == 1)
             for position, leaf in enumerate(leaves)
@@ -43,6 +47,9 @@ def _of_data(made: Made, request: Request, batch: int) -> Any:
     if request.input_shape is not None:
         sample = tuple(_given(size, request) for size in request.input_shape)
         dtype = "float32"
+        array = next(iter(described.inputs()), None)
+        if array is not None and array.sizes[1:] == request.input_shape:
+            return Spec((batch, *sample), str(array.dtype))
         first = next(iter(made.model.layers), None) if hasattr(made.model, "layers") else None
         if type(first).__name__ == "Embedding":
             dtype = "int32"
@@ -92,16 +99,16 @@ def _complete(
     if isinstance(first, int) and first != batch and request.batch_size is None:
         batch = first  # the script fixes it in the input layer
     sample = shape[1:]
-    if request.input_shape is not None and only and None in sample:
-        given = request.input_shape
-        if len(given) != len(sample):
-            raise EstimateError(
-                f"--input-shape has {len(given)} sizes, the model's input {name!r} has {len(sample)}: {sample}",
-                "target",
-            )
-        sample = tuple(given[i] if size is None else size for i, size in enumerate(sample))
+    given = request.input_shape
+    if given is not None and only and None in sample and len(given) != len(sample):
+        raise EstimateError(
+            f"--input-shape has {len(given)} sizes, the model's input {name!r} has {len(sample)}: {sample}",
+            "target",
+        )
     if None in sample and known is not None and len(known) == len(shape):
         sample = tuple(known[i + 1] if size is None else size for i, size in enumerate(sample))
+    if given is not None and len(given) == len(sample):  # of several inputs, each that it fits
+        sample = tuple(given[i] if size is None else size for i, size in enumerate(sample))
     if None in sample:
         words = ", ".join("?" if size is None else str(size) for size in sample)
         raise _asks(f"the model's input {name!r} takes any size: ({words})")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from oomlint.estimate.worker import generation
+from oomlint.estimate.worker import generation, stand_ins
 from oomlint.estimate.worker.older.add_ons import add_ons
 from oomlint.estimate.worker.older.modules import legacy_keras, renamed_optimizer_arguments
 from oomlint.estimate.worker.stand_ins import Missing
@@ -106,6 +106,8 @@ class _Defaults:
                 and not isinstance(action, argparse._SubParsersAction)
             ):
                 value: Any = Missing(action.dest)
+                for choice in action.choices or ():
+                    stand_ins.EXAMPLES.setdefault(action.dest, choice)
             else:
                 value = action.default
                 if isinstance(value, str) and action.type is not None:

@@ -41,10 +41,15 @@ def main(answer_file: str) -> int:
 
 def answer(request: Request) -> Estimate:
     """The estimate. Raises EstimateError."""
+    from oomlint.estimate.worker.building import build
+    from oomlint.estimate.worker.needed import all_of
     from oomlint.estimate.worker.solve import completed
 
     started = time.monotonic()
-    first = _estimated(request)
+    try:
+        first = _estimated(request)
+    except EstimateError as error:
+        raise all_of(error, request, build) from error
     whole = completed(request, first, _estimated)
     return replace(whole, seconds=round(time.monotonic() - started, 3), resident_bytes=_resident())
 

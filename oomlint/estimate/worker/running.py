@@ -50,6 +50,8 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     path = request.names.get("path", "script.py")
     stand_ins.GIVEN.clear()
     stand_ins.OF_CLASSES.clear()
+    stand_ins.LINES.clear()
+    stand_ins.EXAMPLES.clear()
     stand_ins.GIVEN.update(assumed | request.arguments)
     old = request.names.get("keras") == "2" and not re.search(r"\b(tensorflow|tf)\.keras\b", request.source)
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
@@ -179,7 +181,10 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
 
 def _plain(name: str) -> str:
     """The name that `--arg` takes for a value: `classes` of `data.classes`, `y` of `y.shape[1]`."""
-    parts: list[str] = re.findall(r"\w+", name.partition("[")[0].partition("(")[0]) or [name]
+    before, called, _ = name.partition("[")[0].partition("(")
+    parts: list[str] = re.findall(r"\w+", before) or [name]
+    if called and len(parts) > 1 and hasattr(str, parts[-1]):  # `args.model.lower()`
+        parts.pop()
     return parts[-1] if len(parts) > 1 and parts[-1] not in ("shape", "pop", "get") else parts[0]
 
 
@@ -193,7 +198,7 @@ def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
     for missing in reversed(failures):
         if missing.oomlint_name in (name, root):
             return missing
-    return Missing(name)
+    return Missing(name, stand_ins.LINES.get(root, 0))
 
 
 def _broken(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from oomlint.estimate.worker import roles
 from oomlint.estimate.worker.classes import given
 
 
@@ -59,6 +60,8 @@ class Missing:
             raise AttributeError(name)
         if name in GIVEN:
             return given(GIVEN[name])
+        if name != "shape" and (found := roles.value(name, DESCRIBED)) is not None:
+            return given(found)
         if name == "shape" and INPUT_SHAPE and not of_targets(self.oomlint_name):
             return (Missing("the number of samples"), *INPUT_SHAPE[0])
         return self._derived(f"{self.oomlint_name}.{name}")
@@ -89,6 +92,8 @@ class Missing:
         return id(self)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, str | int):
+            EXAMPLES.setdefault(self.oomlint_name, other)
         raise NeededError(self)
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Missing:
@@ -116,8 +121,12 @@ class Size(Missing):
 class Data:
     """An array of which only shape and dtype are known; it holds nothing."""
 
-    def __init__(self, shape: tuple[int | None, ...], dtype: str, name: str = "the data") -> None:
+    def __init__(
+        self, shape: tuple[int | None, ...], dtype: str, name: str = "the data", below: int | None = None
+    ) -> None:
         import numpy
+
+        self.below = below  # its values are smaller than that
 
         self.shape = tuple(
             Missing(f"{name}.shape[{axis}]") if size is None else size for axis, size in enumerate(shape)
@@ -163,11 +172,18 @@ class Data:
         return self
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return _classes(function) or Missing(f"{getattr(function, '__name__', 'numpy')}(...)")
+        name = getattr(function, "__name__", "numpy")
+        if self.below is not None and name in ("max", "amax", "unique"):
+            return self.max() if name != "unique" else given(self.below)
+        return _classes(function) or Missing(f"{name}(...)")
+
+    def max(self, *args: Any, **kwargs: Any) -> Any:
+        """The largest value, where a limit was given."""
+        return Missing("the largest value of the data") if self.below is None else self.below - 1
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Data:
         """The same shape in another dtype."""
-        return Data(self.sizes, str(getattr(dtype, "__name__", dtype)))
+        return Data(self.sizes, str(getattr(dtype, "__name__", dtype)), below=self.below)
 
     def get_shape(self) -> tuple[Any, ...]:
         """The shape."""
@@ -217,6 +233,12 @@ GIVEN: dict[str, Any] = {}
 # Names that count classes, as the script computes them.
 OF_CLASSES: set[str] = set()
 INPUT_SHAPE: list[tuple[int | None, ...]] = []
+# Where a name that is not known was bound.
+LINES: dict[str, int] = {}
+# What the script compares a name with: an example of its value.
+EXAMPLES: dict[str, Any] = {}
+# What `--data` says of arrays, by name.
+DESCRIBED: dict[str, Data] = {}
 
 
 def oomlint_data(shape: tuple[int | None, ...], dtype: str) -> Data:
@@ -232,9 +254,13 @@ def oomlint_data(shape: tuple[int | None, ...], dtype: str) -> Data:
 def oomlint_missing(name: str, line: int = 0, why: str = "") -> Any:
     """A value that comes from data; `why` is "classes" where it counts those."""
     plain = name.rpartition(".")[2]
+    LINES[name] = line
     if plain in GIVEN:
         value = given(GIVEN[plain])
         return Sizes(value) if isinstance(value, tuple) else value
+    found = roles.value(plain, DESCRIBED, classes=bool(why))
+    if found is not None:
+        return given(found)
     if why:
         OF_CLASSES.add(plain)
     side = side_of(plain)

@@ -1,0 +1,131 @@
+"""All that a script needs from its data, in one message: the user gives it in one option, not in one run for each.
+
+The first value that is missing hides the next one. So examples are put in, one after the other, until the model can be
+built; no estimate is made of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.request import Request
+from oomlint.estimate.worker import roles, stand_ins
+from oomlint.estimate.worker.stand_ins import of_targets, side_of
+
+_SECONDS = 25.0
+_TRIES = 14
+_INPUT = "--input-shape"
+_SAMPLES = ((224, 224, 3), (128,), (128, 16), (32, 32, 1))
+
+
+def all_of(error: EstimateError, request: Request, build: Callable[[Request], Any]) -> EstimateError:
+    """The error, with everything else that is missing if examples for it make the model; else as it is."""
+    if not _missing(error):
+        return error
+    search = _Search(build)
+    found = search.complete(error, request, [])
+    if found is None:
+        return error
+    places = dict.fromkeys(f"{name} (line {line})" if line else name for name, _, line in found)
+    count = "it" if len(places) == 1 else "them"
+    message = f"the model needs what only the data tells: {', '.join(places)}"
+    texts = tuple(f"{name}={_text(value)}" for name, value, _ in found)
+    return dataclasses.replace(
+        error, message=message, hint=f"Give {count} with --data", needs=texts, file=error.file
+    )
+
+
+def _missing(error: EstimateError) -> bool:
+    return bool(error.asked) or _INPUT in error.hint
+
+
+Need = tuple[str, Any, "int | None"]
+
+
+class _Search:
+    """Tries examples, a few for each value, until the model is built or time is up."""
+
+    def __init__(self, build: Callable[[Request], Any]) -> None:
+        self.build = build
+        self.end = time.monotonic() + _SECONDS
+        self.left = _TRIES
+
+    def complete(self, error: EstimateError, request: Request, so_far: list[Need]) -> list[Need] | None:
+        """What was put in, if the model can be built with it."""
+        for name, value in _examples(error):
+            if any(name == known for known, _, _ in so_far) or self.left <= 0 or time.monotonic() > self.end:
+                return None
+            self.left -= 1
+            with_it = [*so_far, (name, value, error.line)]
+            changed = _given(request, name, value)
+            try:
+                self.build(changed)
+            except EstimateError as other:
+                if _missing(other):
+                    found = self.complete(other, changed, with_it)
+                    if found is not None:
+                        return found
+            except Exception:  # the user's own code, with a value that is only an example
+                continue
+            else:
+                return with_it
+        return None
+
+
+def _given(request: Request, name: str, value: Any) -> Request:
+    if isinstance(value, tuple):
+        array = {"shape": value, "dtype": "float32", "below": None}
+        return dataclasses.replace(request, data=request.data | {name: array})
+    return dataclasses.replace(request, arguments=request.arguments | {name: value})
+
+
+def _examples(error: EstimateError) -> Iterator[tuple[str, Any]]:
+    """Values to try for what an error asks for."""
+    name, _, attribute = error.asked.partition(".")
+    if not name:
+        open_sizes = re.search(r"takes any size: \(([^)]*)\)", error.message)
+        if open_sizes:
+            sizes = [size.strip() for size in open_sizes[1].split(",") if size.strip()]
+            usual = 224 if len(sizes) == 3 else 128
+            yield "x", (32, *(usual if size == "?" else int(size) for size in sizes))
+            return
+        for sample in _SAMPLES:
+            yield "x", (32, *sample)
+        return
+    if attribute == "shape":
+        yield name, (1000, 10)
+        return
+    for known, example in list(stand_ins.EXAMPLES.items()):
+        if name in re.findall(r"\w+", known):
+            yield name, example
+    role = roles.value(name, _USUAL)
+    side = side_of(name)
+    if side is not None:
+        yield name, 3 if side == 2 else 224
+    elif isinstance(role, int):
+        yield name, role
+    elif role is not None and of_targets(name):
+        yield name, (1000, 10)
+    elif role is not None:
+        for sample in ((16,), (100, 16), (64, 64, 3)):
+            yield name, (1000, *sample)
+    yield name, 10
+    yield name, (1000, 16)
+
+
+# Data as it usually is: a vocabulary of 10,000, sequences of 100, 16 features.
+_USUAL = {
+    "x": stand_ins.Data((1000, 100, 16), "int32", "x", 10_000),
+    "y": stand_ins.Data((1000,), "int32", "y", 10),
+}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "x".join(map(str, value))
+    return str(value)

@@ -1,0 +1,83 @@
+"""What described data says of names that are called after it: `maxlen` is the length of `x`, `vocab_size` its limit.
+
+So one description of a batch answers for all that a script takes from its data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from oomlint.estimate.worker.classes import counts_classes
+
+_SAMPLES = re.compile(r"(?:x|inputs?|data|images?|features|samples|sequences|texts?|sentences)(?:_?(?:\w+))?")
+_LABELS = re.compile(r"(?:y|targets?|labels?|classes|outputs?)(?:_?(?:\w+))?")
+_PREFIXED = re.compile(r"(?:train|tr|training|padded|my|all|the)_(.+)")
+
+_VOCABULARY = re.compile(
+    r"(?:\w+_)?vocab(?:ulary)?(?:_?(?:size|len|length|count|dim|inv))?|(?:\w+_)?(?:word|char|token)_?(?:index|count|counts|dict|indices)"
+    r"|(?:n|nb|num|max|number_of|total)_?(?:words|tokens|chars|vocab|features_?words|unique_words|symbols)"
+    r"|(?:word|char|token|word2id|word2idx|char2idx)s?(?:_?(?:size|num|to_(?:id|idx|index|int)))?|max_features|dict_?size"
+)
+_LENGTH = re.compile(
+    r"(?:\w+_)?(?:max|seq|sequence|sent|sentence|input|text|word|title|pad|document|query)(?:_?(?:seq|sequence|sent|"
+    r"sentence|input|text|word|token|doc|review))*_?(?:len|length|size_of_sentence)s?"
+    r"|maxlen|(?:n_?|num_?|time)_?steps?(?:_in)?|look_?back|window(?:_?(?:size|len|length))?|seq_?len|input_length"
+)
+_FEATURES = re.compile(
+    r"(?:n|nb|num|number_of)_?(?:_?input)?_?(?:features|inputs|columns|cols|vars|variables|dims?|channels)"
+    r"|(?:input|feature|data|in)s?_?(?:dims?|size|dimension|features)|features?_?(?:count|num|size|dim)|original_dim"
+)
+
+
+def is_labels(name: str) -> bool:
+    """Whether a described array holds labels."""
+    return _LABELS.fullmatch(_plain(name)) is not None
+
+
+def _plain(name: str) -> str:
+    plain = name.lower()
+    found = _PREFIXED.fullmatch(plain)
+    return found[1] if found else plain
+
+
+def samples_of(described: Mapping[str, Any]) -> Any:
+    """The array that the model is called on: the first that holds no labels."""
+    return next((one for name, one in described.items() if not is_labels(name)), None)
+
+
+def labels_of(described: Mapping[str, Any]) -> Any:
+    """The labels, if there are any."""
+    return next((one for name, one in described.items() if is_labels(name)), None)
+
+
+def value(name: str, described: Mapping[str, Any], classes: bool = False) -> Any:
+    """What a name of the script stands for, as its data was described; None where that does not say it."""
+    if not described:
+        return None
+    if name in described:
+        return described[name]
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    x, y = samples_of(described), labels_of(described)
+    if classes or counts_classes(snake):
+        return None if y is None else _count(y)
+    if x is not None:
+        if x.below is not None and _VOCABULARY.fullmatch(snake):
+            return x.below
+        if _LENGTH.fullmatch(snake):
+            return x.sizes[1] if len(x.sizes) > 1 else None
+        if _FEATURES.fullmatch(snake):
+            return x.sizes[-1] if len(x.sizes) > 1 else None
+    if y is not None and _LABELS.fullmatch(_plain(snake)):
+        return y
+    if x is not None and _SAMPLES.fullmatch(_plain(snake)):
+        return x
+    return None
+
+
+def _count(y: Any) -> int | None:
+    """How many classes labels tell apart."""
+    if y.below is not None:
+        return int(y.below)
+    return y.sizes[-1] if len(y.sizes) > 1 else None
