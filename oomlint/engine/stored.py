@@ -30,7 +30,7 @@ def to_data(value: object) -> Any:
     return value
 
 
-def from_data(wanted: type[Any], data: Any) -> Any:
+def from_data(wanted: Any, data: Any) -> Any:
     """The record of type `wanted` that gave `data`; StoredError where it is none."""
     try:
         return _reader(wanted)(data)
