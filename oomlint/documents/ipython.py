@@ -35,7 +35,8 @@ _CELL_MAGIC = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n))*[ \t]*(?P<all>%%
 _ESCAPED = re.compile(r"[ \t]*(?P<magic>[%!?/,;])")
 # `%time model.fit(x)`; options such as `-n 10` stand before the code.
 _MEASURED = re.compile(
-    r"[ \t]*(?P<magic>%(?:time|timeit|prun|memit|lprun|mprun)[ \t]+(?:-\w+(?:[ \t]*\d+|[ \t]+[\w./]+)?[ \t]+)*)"
+    r"[ \t]*(?P<magic>%(?:time|timeit|prun|memit|lprun|mprun)[ \t]+"
+    r"(?:-(?:[fsmTD][ \t]+[\w./]+|\w+(?:[ \t]+\d+)?)[ \t]+)*)"
     r"(?!for\b|while\b|with\b|if\b|def\b|class\b|try\b|async\b|@|-)(?=\S)"
 )
 _TARGET = r"\*?[^\W\d][\w.]*(?:\[[^\]=\r\n]*\])*"
@@ -72,9 +73,15 @@ def cell_of(source: str) -> Cell | None:
             return None
         neutral.append(found.span("all"))
         start = found.end()
+    first = tuple(neutral)
     neutral += _neutral(source, start)
     text = _overwritten(source, neutral)
     fault = fault_of(text)
+    if fault is not None and _MEASURED.search(source):
+        # `%time` before what cannot stand behind a semicolon
+        whole = [*first, *_neutral(source, start, measured=False)]
+        if (other := fault_of(_overwritten(source, whole))) is None:
+            neutral, text, fault = whole, _overwritten(source, whole), other
     if fault is not None:
         # Automagic words may be names as well, so that only what is no Python can be one.
         more = [*neutral, *_automagic(text)]
@@ -83,13 +90,13 @@ def cell_of(source: str) -> Cell | None:
     return Cell(text, tuple(neutral), fault)
 
 
-def _neutral(source: str, start: int) -> Iterator[tuple[int, int]]:
-    """The spans that are IPython's, found at the starts of logical lines."""
+def _neutral(source: str, start: int, *, measured: bool = True) -> Iterator[tuple[int, int]]:
+    """The spans that are IPython's, found at the starts of logical lines; of `%time f(x)` not the code."""
     at = start
     while at < len(source):
-        if measured := _MEASURED.match(source, at):
-            yield measured.span("magic")
-            at = _logical_end(source, measured.end())
+        if measured and (prefix := _MEASURED.match(source, at)):
+            yield prefix.span("magic")
+            at = _logical_end(source, prefix.end())
             continue
         magic = _ASSIGNED.match(source, at) or _ESCAPED.match(source, at)
         if magic is not None:

@@ -33,13 +33,15 @@ _READ = object_reader(
 _INDENTED = re.compile(r"(?:[ \t]*(?:\r\n?|\n))*(?P<indent>[ \t]+)\S")
 _ESCAPED = re.compile(r"\\u[0-9a-fA-F]{4}")
 
+_HOSTS = frozenset(("accelerator", "colab", "kaggle"))  # what Colab and Kaggle write in the metadata
+
 Self = TypeVar("Self", bound="Notebook")
 
 
 class Notebook(PartedDocument):
     """A notebook. `spans` are the places of its parts' sources in the text of the file."""
 
-    __slots__ = ("_file_text", "_spans")
+    __slots__ = ("_file_text", "_hosted", "_spans")
 
     def __init__(
         self,
@@ -51,12 +53,19 @@ class Notebook(PartedDocument):
         broken: Sequence[Broken] = (),
         bom: bytes = b"",
         raw: bytes | None = None,
+        hosted: bool = False,
     ) -> None:
         if raw is None:
             raw = bom + file_text.encode("utf-8")
         super().__init__(path, filename, raw, parts, broken, bom)
         self._file_text = file_text
         self._spans = tuple(spans)
+        self._hosted = hosted
+
+    @property
+    def keeps_process(self) -> bool:
+        """A kernel stays; Colab and Kaggle give each notebook a machine of its own."""
+        return not self._hosted
 
     def place(self, part: Part | None, row: int, column: int) -> Location:
         """Row and column inside of the cell."""
@@ -89,7 +98,16 @@ class Notebook(PartedDocument):
             moved += len(written) - (end - start)
             done = end
         new_text = "".join((*pieces, text[done:]))
-        return type(self)(self.path, self.filename, new_text, parts, spans, self.broken, self.bom)
+        return type(self)(
+            self.path,
+            self.filename,
+            new_text,
+            parts,
+            spans,
+            self.broken,
+            self.bom,
+            hosted=self._hosted,
+        )
 
     def sources(self) -> dict[int, str]:
         """The code of each cell that is part of the program, by the cell's number."""
@@ -129,7 +147,9 @@ def notebook_from_bytes(raw: bytes, filename: str, path: Path | None = None) -> 
             elif part is not None:
                 parts.append(part)
                 spans.append(source[1])
-    return Notebook(path, filename, text, parts, spans, _worth_telling(broken), bom, raw)
+    metadata = content.get("metadata")
+    hosted = isinstance(metadata, dict) and not _HOSTS.isdisjoint(metadata)
+    return Notebook(path, filename, text, parts, spans, _worth_telling(broken), bom, raw, hosted)
 
 
 def notebook_of_cells(cells: Iterable[tuple[int, str]], filename: str, path: Path | None = None) -> Notebook:

@@ -52,6 +52,11 @@ class Document:
         """Whether the text is all of the file, and not the program in a notebook or document."""
         return True
 
+    @property
+    def keeps_process(self) -> bool:
+        """Whether the process that runs it stays when it is done, on a machine that others use too."""
+        return False
+
     def location(self, offset: int) -> Location:
         """The place of an offset of the text, as a report names it."""
         return self.lines.location(offset)

@@ -7,8 +7,8 @@ no limit, no allocator, no `TF_FORCE_GPU_ALLOW_GROWTH`. One finding a script. Mo
 things, scripts that hide the GPU, and Keras on JAX or PyTorch (where Keras asks for growth itself) are left alone.
 
 It is a note, and a warning where something else plainly needs the same GPU: child processes that train, another
-framework, a notebook's kernel that stays alive. Two models trained by one process are no such thing: both
-live in the one pool that the process has, with growth or without it.
+framework, a notebook's kernel that stays alive (Colab and Kaggle give each notebook a machine of its own). Two models
+trained by one process are no such thing: both live in the one pool that the process has, with growth or without it.
 
 ## Why is this bad?
 
@@ -169,7 +169,7 @@ def _shared(trace: Trace, training: list[Call]) -> tuple[str, Place] | None:
             for module, place in trace.imports:
                 if module.partition(".")[0] == framework and place.source is trace.source:
                     return f"{framework} is there to use the same GPU", place
-    if trace.source.document.filename.endswith(".ipynb"):
+    if trace.source.document.keeps_process:
         return "a notebook's kernel keeps it until it is restarted", training[0].place
     return None
 
