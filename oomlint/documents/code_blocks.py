@@ -77,6 +77,10 @@ class CodeBlocks(PartedDocument):
                 return part.start + part.to_text(location.row - first + 1, location.column)
         raise ValueError(f"row {location.row} is in no code block")
 
+    def readable(self) -> Iterator[tuple[str, str]]:
+        """The file, text and code."""
+        yield "", self._file_text
+
     def with_changes(self: Self, changes: Mapping[int, Sequence[TextEdit]]) -> Self:
         """The document after edits of the sources of some blocks."""
         parts, spans = list(self.parts), list(self._spans)

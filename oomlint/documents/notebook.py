@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -108,6 +108,11 @@ class Notebook(PartedDocument):
             self.bom,
             hosted=self._hosted,
         )
+
+    def readable(self) -> Iterator[tuple[str, str]]:
+        """The code of each cell. Cells end without a newline, which is no news in a patch."""
+        for part in self.parts:
+            yield f":cell {part.number}", part.source if part.source.endswith("\n") else part.source + "\n"
 
     def sources(self) -> dict[int, str]:
         """The code of each cell that is part of the program, by the cell's number."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -69,6 +69,10 @@ class Document:
         """The rows of a span of the text as they stand in the file, without their newlines."""
         lines = self.lines
         return tuple(lines.text_of(row) for row in range(lines.row(start), lines.row(end) + 1))
+
+    def readable(self) -> Iterator[tuple[str, str]]:
+        """What a person reads of the file: all of it, or cell by cell, each with what its name ends in."""
+        yield "", self.text
 
     def encode(self, new_text: str) -> bytes:
         """`new_text` in this file's encoding; rows that did not change keep their very bytes."""

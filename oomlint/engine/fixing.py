@@ -80,10 +80,10 @@ def _fix_one(
         return _unmended([one for one in merged(again) if one.filename == filename], keeps)
 
     outcome = fix_document(document, check, allowed)
-    fixed.left_out += [
-        f"{filename}:{dropped.finding.location.row}: {dropped.finding.code} was not mended: {dropped.reason}"
-        for dropped in outcome.dropped
-    ]
+    for dropped in outcome.dropped:
+        place = dropped.finding.location
+        where = f"cell {place.cell}:{place.row}" if place.cell else f"{place.row}"
+        fixed.left_out.append(f"{filename}:{where}: {dropped.finding.code} was not mended: {dropped.reason}")
     after = outcome.document
     if outcome.changed and to_disk:
         try:
@@ -99,14 +99,19 @@ def _fix_one(
 
 
 def unified_diff(before: Document, after: Document, here: Path) -> str:
-    """The change of one file as a patch."""
+    """The change of one file as a patch; of a notebook one for each cell, in terms of its code."""
     path = Path(before.filename)
     name = (
         path.relative_to(here).as_posix()
         if path.is_absolute() and path.is_relative_to(here)
         else before.filename
     )
-    lines = difflib.unified_diff(_lines(before.text), _lines(after.text), name, name)
+    pairs = zip(before.readable(), after.readable(), strict=True)
+    return "".join(_patch(old, new, f"{name}{where}") for (where, old), (_, new) in pairs if old != new)
+
+
+def _patch(old: str, new: str, name: str) -> str:
+    lines = difflib.unified_diff(_lines(old), _lines(new), name, name)
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
