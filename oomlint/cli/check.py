@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oomlint.cli.check_flags import add_flags, check_flags, from_stdin
+from oomlint.cli.progress import watched
 from oomlint.cli.settings import configurations
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, and exit with 0, 1 or 2."""
     check_flags(arguments)
+    if arguments.watch:
+        from oomlint.cli.watching import watch
+
+        return watch(arguments, once)
     return once(arguments)
 
 
@@ -54,7 +59,13 @@ def once(arguments: argparse.Namespace) -> int:
     from oomlint.engine.project import Run
 
     found = configurations(arguments)
-    work = Run(found, estimating=_estimator(arguments), heeded=not arguments.ignore_noqa)
+    work = Run(
+        found,
+        estimating=_estimator(arguments),
+        heeded=not arguments.ignore_noqa,
+        cached=not arguments.no_cache,
+        jobs=arguments.jobs,
+    )
     job = Job(arguments, found, work)
     if arguments.show_settings:
         from oomlint.cli.config import show
@@ -73,7 +84,8 @@ def once(arguments: argparse.Namespace) -> int:
         return 2 if job.problems else 0
     job.run.add_files(job.files)
     _check_codes(found)
-    return _do(job)
+    with watched(job):
+        return _do(job)
 
 
 def _do(job: Job) -> int:

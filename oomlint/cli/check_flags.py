@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oomlint.cli.parsing import Parser
 
 # What may stand beside nothing else of the list.
-_MODES = ("diff", "add_noqa", "add_ignore", "write_baseline", "show_files", "show_settings")
+_MODES = ("watch", "diff", "add_noqa", "add_ignore", "write_baseline", "show_files", "show_settings")
 
 
 def add_flags(parser: Parser) -> None:
@@ -79,10 +79,18 @@ def _legacy(group: argparse._ArgumentGroup) -> None:
 
 
 def _miscellaneous(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("-w", "--watch", action="store_true", help="check again whenever a file changes")
     group.add_argument(
         "--estimate",
         action="store_true",
         help="estimate the GPU memory of each script's training step too, in a process of its own (seconds each)",
+    )
+    group.add_argument(
+        "-j",
+        "--jobs",
+        metavar="N",
+        type=_jobs,
+        help="processes that share the work (default: one for each processor, where there is enough to do)",
     )
     group.add_argument("-n", "--no-cache", action="store_true", help="do not use results of earlier runs")
     group.add_argument("--stdin-filename", metavar="NAME", help='the name of what comes in by "-"')
@@ -92,6 +100,12 @@ def _miscellaneous(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--exit-non-zero-on-fix", action="store_true", help="exit with 1 if something was mended"
     )
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes: 1 or more")
+    return int(text)
 
 
 def from_stdin(arguments: argparse.Namespace) -> bool:

@@ -13,9 +13,12 @@ class Report:
 
     `unused`: for each file whose suppressions were asked, those that suppressed nothing. A suppression in a
     helper module may be used by the script that calls it, so only a whole run can say which are unused.
+    `seconds` and `parsed` say what it cost: the time, and whether LibCST had to read the document or a module of it.
     """
 
     filename: str
     diagnostics: tuple[Diagnostic, ...] = ()
     unused: dict[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
     failed: bool = False
+    seconds: float = field(default=0.0, compare=False)
+    parsed: bool = field(default=False, compare=False)
