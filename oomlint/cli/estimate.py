@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _TARGETS = """
 targets:
-  train.py              the script's own training call, found and sliced out of it
-  train.py:build_model  a function of a file that returns a model
+  train.py, a.ipynb     the script's or notebook's own training call, found and sliced out of it
+  train.py:build_model  a function of a file or notebook that returns a model
   package.module:fn     the same, importable
   model.keras           a saved model (.keras, .h5, .json, a SavedModel folder)
   keras:ResNet50        a model of keras.applications

@@ -44,7 +44,9 @@ class Part:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", LineIndex(self.text))
-        object.__setattr__(self, "source_rows", LineIndex(self.source) if self.prefixes else self.rows)
+        object.__setattr__(
+            self, "source_rows", self.rows if self.text == self.source else LineIndex(self.source)
+        )
 
     @property
     def end(self) -> int:

@@ -17,6 +17,7 @@ from oomlint.dryrun.queries.unit_tests import in_test, is_test_module
 from oomlint.dryrun.trace import Body
 from oomlint.estimate import launch
 from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.places import row_of
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.script import slice_trace
 from oomlint.estimate.slicing.trainings import METHODS
@@ -105,7 +106,7 @@ class Estimator:
         if error.kind == "extra":
             line = f"no estimates: {error.message}. {error.hint}".rstrip(" .")
         else:
-            row = f":{error.line}" if error.line else ""
+            row = f":{row_of(error.file or document.filename, error.line)}" if error.line else ""
             own = (document.path or Path(document.filename)).resolve()
             elsewhere = error.file is not None and Path(error.file).resolve() != own
             where, what = ("", f"{error.file}{row}: ") if elsewhere else (row, "")

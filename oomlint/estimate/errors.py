@@ -6,6 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from oomlint.estimate.places import row_of
+
 Kind = Literal["target", "slice", "build", "engine", "extra", "timeout", "memory", "internal"]
 
 
@@ -29,7 +31,7 @@ class EstimateError(Exception):
     def __str__(self) -> str:
         where = ""
         if self.file:
-            where = f"{self.file}:{self.line}: " if self.line else f"{self.file}: "
+            where = f"{self.file}:{row_of(self.file, self.line)}: " if self.line else f"{self.file}: "
         elif self.line:
             where = f"line {self.line}: "
         return where + self.message + (f"\n  {self.hint}" if self.hint else "")

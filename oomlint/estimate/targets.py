@@ -39,8 +39,6 @@ def read_target(text: str) -> Target:
     if colon and Path(before).is_file():
         if not before.endswith((".py", ".ipynb")):
             raise EstimateError(f"{before} is no Python file, so it has no {name!r}", "target")
-        if before.endswith(".ipynb"):
-            raise _notebook(Path(before))
         if not _dotted(name):
             raise EstimateError(f"{name!r} is no function's name", "target")
         return Target(text, "function", Path(before), name)
@@ -54,14 +52,6 @@ def read_target(text: str) -> Target:
         "A target is train.py, train.py:build_model, package.module:function, model.keras or keras:ResNet50."
     )
     raise EstimateError(f"there is no target {text!r}", "target", hint=hint)
-
-
-def _notebook(path: Path) -> EstimateError:
-    return EstimateError(
-        f"{path} is a notebook, which oomlint does not read yet",
-        "target",
-        hint=f"Make a script of it, and name that: jupyter nbconvert --to script {path}",
-    )
 
 
 def _dotted(name: str) -> bool:
@@ -79,9 +69,7 @@ def _of_path(text: str, path: Path) -> Target:
         )
     if path.suffix.lower() in SAVED:
         return Target(text, "saved", path)
-    if path.suffix == ".ipynb":
-        raise _notebook(path)
-    if path.suffix == ".py":
+    if path.suffix in (".py", ".ipynb"):
         return Target(text, "script", path)
     raise EstimateError(
         f"{text} is neither a Python file nor a saved model",

@@ -28,6 +28,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("./train.py", "script", ""),
         ("train.py:build", "function", "build"),
         ("train.py:Net.build", "function", "Net.build"),
+        ("lab.ipynb", "script", ""),
+        ("lab.ipynb:build", "function", "build"),
         ("package.module:fn", "module", "fn"),
         ("net.keras", "saved", ""),
         ("exported", "saved", ""),
@@ -50,8 +52,7 @@ def test_forms(folder: Path, text: str, form: str, name: str):
         ("net.keras:build", "no Python file"),
         ("train.py:not a name", "no function's name"),
         (".", "no saved model"),
-        ("lab.ipynb", "jupyter nbconvert --to script lab.ipynb"),
-        ("lab.ipynb:build", "jupyter nbconvert --to script lab.ipynb"),
+        ("lba.ipynb:build", "lab.ipynb"),
         ("something", "keras:ResNet50"),
     ],
 )

@@ -12,6 +12,7 @@ from oomlint.documents.python_file import DocumentError
 from oomlint.documents.reading import read
 from oomlint.dryrun import dry_run
 from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.places import row_of
 from oomlint.estimate.slicing.batch import batch_expression
 from oomlint.estimate.slicing.emission import Emission
 from oomlint.estimate.slicing.functions import Functions, statements
@@ -183,7 +184,10 @@ def choose(trainings: list[Training], model: str | None, path: Path) -> Training
         else:
             found = [one for one in trainings if model in (one.name, one.name.rpartition(".")[2])]
         if not found:
-            known = ", ".join(dict.fromkeys(f"{one.name} (line {one.line})" for one in trainings))
+            rows = ((one.name, row_of(str(path), one.line)) for one in trainings)
+            known = ", ".join(
+                dict.fromkeys(f"{name} ({row if ':' in row else f'line {row}'})" for name, row in rows)
+            )
             raise EstimateError(
                 f"no model {model!r} is trained", "slice", str(path), hint=f"There is {known}."
             )
