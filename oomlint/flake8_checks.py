@@ -13,11 +13,13 @@ from oomlint.documents.python_file import DocumentError, document_from_text, rea
 from oomlint.engine.project import Run
 from oomlint.findings.model import Safety, Severity
 from oomlint.findings.own import INTERNAL_ERROR, SYNTAX_ERROR
-from oomlint.findings.registry import RegistryError
+from oomlint.findings.registry import RegistryError, rule_problems
 from oomlint.project.configuration import ConfigurationError, Configurations
 from oomlint.project.discovery import is_excluded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from oomlint.documents.python_file import Document
     from oomlint.findings.diagnostic import Diagnostic
     from oomlint.flake8_plugin import Given
@@ -36,6 +38,7 @@ class Checks:
         overrides = {key: (value, f"--oomlint-{key}") for key, value in options.items() if value is not None}
         self._arguments = [os.path.abspath(path) for path in given.arguments]  # noqa: PTH100
         self._last: tuple[str, list[tuple[Violation, bool]]] | None = None
+        self._said = False  # which rules are left out
         try:
             self._configurations = Configurations(
                 overrides,
@@ -61,7 +64,8 @@ class Checks:
                 if self._is_excluded(path):
                     return []
                 document = read_document(path)
-            return [self._told(document, diagnostic, tree) for diagnostic in self._findings(document)]
+            found = [self._told(document, diagnostic, tree) for diagnostic in self._findings(document)]
+            return [*self._left_out(), *found]
         except (ConfigurationError, RegistryError) as error:
             raise _stop(error) from None
         except DocumentError as error:
@@ -71,6 +75,13 @@ class Checks:
         ) as error:  # flake8 would end here, and with it what other files and plugins have to say
             message = f"{INTERNAL_ERROR.code} oomlint failed: {type(error).__name__}: {error}"
             return [((1, 0, " ".join(message.split()), Checks), False)]
+
+    def _left_out(self) -> Iterator[tuple[Violation, bool]]:
+        """What is wrong with installed rules: once, at the first file."""
+        if not self._said:
+            self._said = True
+            for problem in rule_problems():
+                yield (1, 0, f"{INTERNAL_ERROR.code} {problem}", Checks), False
 
     def _is_excluded(self, path: Path) -> bool:
         """Whether the project excludes a file that flake8 came upon in a folder. What is named is checked."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from oomlint.cli.settings import add_flags, configurations
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from oomlint.project.configuration import Configuration, Configurations
     from oomlint.project.settings import Settings
 
@@ -41,7 +43,7 @@ def show(found: Configurations, path: Path, *, as_json: bool = False) -> int:
         from oomlint.findings.selection import check_codes
 
         check_codes(configuration, load_rules())
-    rows = list(_rows(configuration))
+    rows = [*_rows(configuration), *_option_rows(configuration)]
     if as_json:
         print(json.dumps({key: {"value": value, "origin": origin} for key, value, origin in rows}, indent=2))
         return 0
@@ -58,7 +60,21 @@ def _rows(configuration: Configuration) -> list[tuple[str, Any, str]]:
     return [
         (key, _value(key, configuration.settings), configuration.origins.get(key, "default"))
         for key in OPTIONS
+        if key != "rules"
     ]
+
+
+def _option_rows(configuration: Configuration) -> Iterator[tuple[str, Any, str]]:
+    """The options of rules, as dotted keys of TOML."""
+    from oomlint.findings.registry import load_rules
+    from oomlint.findings.rule_options import option_key
+
+    given = configuration.settings.rules
+    for entry in load_rules():
+        for option in entry.rule.options:
+            key = option_key(entry.code, option.name)
+            origin = configuration.origins["rules"] if key in given else "default"
+            yield f"rules.{key}", entry.rule.value(option, configuration.settings), origin
 
 
 def _value(key: str, settings: Settings) -> Any:

@@ -24,7 +24,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace) -> int:
     """Print one page, or all."""
     from oomlint.findings.own import PAGES
-    from oomlint.findings.registry import load_rules
+    from oomlint.findings.registry import load_rules, rule_problems
 
     pages = dict(PAGES) | {entry.rule: entry.page for entry in load_rules()}
     wanted = sorted(pages, key=lambda rule: rule.code)
@@ -38,13 +38,22 @@ def run(arguments: argparse.Namespace) -> int:
             names = {name: rule for rule in pages for name in (rule.code, rule.name)}
             near = nearest(arguments.code, names)
             print(f"oomlint: no rule {arguments.code!r}: did you mean {near!r}?", file=sys.stderr)
+            _complain(rule_problems())
             return 2
     if arguments.output_format == "json":
         records = [record(rule, pages[rule]) for rule in wanted]
         print(json.dumps(records if arguments.all else records[0], indent=2))
     else:
         print("\n\n".join(text(rule, pages[rule]) for rule in wanted))
+    if arguments.all:
+        _complain(rule_problems())
+        return 2 if rule_problems() else 0
     return 0
+
+
+def _complain(problems: tuple[str, ...]) -> None:
+    for problem in problems:
+        print(f"oomlint: {problem}", file=sys.stderr)
 
 
 def fix_words(rule: Rule) -> str:
@@ -56,8 +65,11 @@ def fix_words(rule: Rule) -> str:
 
 def text(rule: Rule, page: str) -> str:
     """The page under its title."""
+    from oomlint.findings.rule_options import described
+
     preview = ", in preview" if rule.preview else ""
-    return f"# {rule.code} {rule.name}\n\n({rule.severity}, {fix_words(rule)}{preview})\n\n{page.strip()}"
+    title = f"# {rule.code} {rule.name}\n\n({rule.severity}, {fix_words(rule)}{preview})"
+    return "\n\n".join(part.strip() for part in (title, page, described(rule)) if part)
 
 
 def record(rule: Rule, page: str) -> dict[str, Any]:
@@ -69,5 +81,9 @@ def record(rule: Rule, page: str) -> dict[str, Any]:
         "severity": str(rule.severity),
         "fix": rule.fix.value if rule.fix else None,
         "preview": rule.preview,
+        "options": [
+            {"name": one.name, "takes": one.takes, "default": one.default, "about": one.about}
+            for one in rule.options
+        ],
         "explanation": page,
     }

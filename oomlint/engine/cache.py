@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import oomlint
 from oomlint.engine.report import Report
 from oomlint.engine.stored import from_data, to_data
+from oomlint.findings.registry import rule_problems
 
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
@@ -79,8 +80,8 @@ class Cache:
         return report
 
     def save(self, document: Document, settings: Settings, consulted: Consulted, report: Report) -> None:
-        """Keep a report. Nothing is kept where a rule failed: it may be mended by the next run."""
-        if report.failed or not self._usable:
+        """Keep a report. Nothing is kept where a rule failed or is left out: it may be mended by the next run."""
+        if report.failed or not self._usable or rule_problems():
             return
         modules = [
             [str(folder), module, level, path and str(path), path and self._digest(consulted.read(path))]

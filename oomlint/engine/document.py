@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oomlint.engine.about_document import broken_cells, internal_error, syntax_error, unused_suppressions
 from oomlint.engine.candidates import is_relevant
@@ -122,4 +122,10 @@ def _findings(entry: RegisteredRule, trace: Trace, settings: Settings) -> list[F
     backends = entry.rule.backends
     if backends is not None and keras_backend(trace, settings) not in backends:
         return []
-    return list(entry.check(trace, settings))
+    found: list[Finding] = []
+    finding: Any
+    for finding in entry.check(trace, settings):
+        if not isinstance(finding, Finding) or finding.code != entry.code:
+            raise TypeError(f"check() gave {finding!r}, which is no finding of {entry.code}")
+        found.append(finding)
+    return found

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING
+from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from oomlint.findings.rule_options import RuleOption, T
+    from oomlint.project.settings import Settings
     from oomlint.syntax.edits import Edit
     from oomlint.syntax.place import Place
 
@@ -65,6 +68,22 @@ class Finding:
     help: str = ""
     fix: Fix | None = None
 
+    def __post_init__(self) -> None:
+        """Say it where the rule makes it: later nobody knows which line of the rule was wrong."""
+        made: Any = self  # nobody need have checked the rule's types
+        right = (
+            isinstance(made.severity, Severity)
+            and isinstance(made.message, str)
+            and isinstance(made.help, str)
+            and isinstance(made.fix, (Fix, NoneType))
+            and all(isinstance(one, Evidence) for one in made.evidence)
+        )
+        places = (made.place, *(one.place for one in made.evidence if one.place is not None))
+        if not right or not all(hasattr(place, "node") and hasattr(place, "source") for place in places):
+            raise TypeError(
+                f"a finding of {self.code} is not made of a place, a text, evidence, a help and a fix"
+            )
+
 
 # For rules whose cause exists only while Keras computes with TensorFlow.
 TENSORFLOW_BACKEND = frozenset({"tensorflow"})
@@ -77,7 +96,8 @@ class Rule:
     `severity` is the usual one (`Rule.finding` can say otherwise); `fix` is the boldest fix it offers;
     `literals` are identifiers of which the file must call or define one for the rule to have work;
     `backends` are those of Keras on which its cause exists (None: whatever Keras runs on);
-    `estimated`: it has more to say where the script's training step was estimated (`check --estimate`).
+    `estimated`: it has more to say where the script's training step was estimated (`check --estimate`);
+    `options`: what a project can set for it in `[tool.oomlint.rules.CODE]`.
     """
 
     code: str
@@ -88,6 +108,13 @@ class Rule:
     preview: bool = False
     backends: frozenset[str] | None = None
     estimated: bool = False
+    options: tuple[RuleOption[Any], ...] = ()
+
+    def value(self, option: RuleOption[T], settings: Settings) -> T:
+        """What is in force for one of its options."""
+        from oomlint.findings.rule_options import value_of
+
+        return value_of(self, option, settings)
 
     def finding(
         self,

@@ -1,6 +1,7 @@
 """The rules there are: found by walking the packages that entry points of group `oomlint.rules` name.
 
-A rule is a module with RULE, check() and a docstring. Adding one changes no list.
+A rule is a module with RULE, check() and a docstring. Adding one changes no list. What is wrong with a module costs
+that module and no other: it is left out, and said.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ import functools
 import importlib
 import importlib.util
 import pkgutil
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
+from types import ModuleType, NoneType
+from typing import TYPE_CHECKING, Any
 
-from oomlint.findings.model import Finding, Rule
+from oomlint.findings.model import Finding, Rule, Safety, Severity
+from oomlint.findings.rule_options import RuleOption
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -29,8 +32,12 @@ BUILT_IN = "oomlint.rules"
 Check = Callable[["Trace", "Settings"], Iterator[Finding]]
 
 
+# The letters that the codes of oomlint's own rules start with; other packages have three of theirs.
+RESERVED = "OOM"
+
+
 class RegistryError(Exception):
-    """Rules that cannot be used together, or a module that is only half a rule."""
+    """There are no rules at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +55,77 @@ class RegisteredRule:
         return self.rule.code
 
 
-@functools.cache
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The rules by code, and a line for each module that is left out."""
+
+    rules: tuple[RegisteredRule, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
 def load_rules() -> tuple[RegisteredRule, ...]:
     """All installed rules, by code."""
-    return collect(_package(name) for name in rule_packages())
+    return _loaded().rules
+
+
+def rule_problems() -> tuple[str, ...]:
+    """What is wrong with installed rules that are left out for it."""
+    return _loaded().problems
+
+
+@functools.cache
+def _loaded() -> Loaded:
+    return collect(rule_packages())
 
 
 def rule_packages() -> list[str]:
-    """The names of the packages that bring rules."""
-    return sorted({point.value for point in entry_points(group=GROUP)} or {BUILT_IN})
+    """The names of the packages that bring rules; oomlint's own comes first."""
+    names = {point.value.partition(":")[0] for point in entry_points(group=GROUP)} | {BUILT_IN}
+    return sorted(names, key=lambda name: (name != BUILT_IN, name))
+
+
+def collect(roots: Iterable[str | ModuleType]) -> Loaded:
+    """The rules of some packages or modules. Where two have one code or name, the first keeps it."""
+    found: dict[str, RegisteredRule] = {}
+    names: dict[str, RegisteredRule] = {}
+    problems: list[str] = []
+    for root in roots:
+        for module in _modules(root, problems):
+            try:
+                entry = _rule_of(module)
+            except ValueError as error:
+                problems.append(_left_out(module.__name__, str(error)))
+                continue
+            if entry is None:
+                continue
+            other = found.get(entry.code) or names.get(entry.rule.name)
+            if other is None:
+                found[entry.code] = names[entry.rule.name] = entry
+            elif other.module != entry.module:
+                what = entry.code if other.code == entry.code else f"the name {entry.rule.name!r}"
+                problems.append(_left_out(entry.module, f"{what} is taken by {other.module}"))
+    return Loaded(tuple(found[code] for code in sorted(found)), tuple(problems))
+
+
+def _left_out(name: str, reason: str) -> str:
+    return f"rules of {name} are left out: {' '.join(reason.split())}"
+
+
+def _modules(root: str | ModuleType, problems: list[str]) -> Iterator[ModuleType]:
+    """A package and all that is in it; what cannot be imported is a problem."""
+    if isinstance(root, str):
+        try:
+            module = _package(root)
+        except RegistryError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever somebody else's module does when it is imported
+            problems.append(_left_out(root, f"{type(error).__name__}: {error}"))
+            return
+    else:
+        module = root
+    yield module
+    for info in pkgutil.iter_modules(getattr(module, "__path__", ()), module.__name__ + "."):
+        yield from _modules(info.name, problems)
 
 
 def _package(name: str) -> ModuleType:
@@ -77,32 +146,41 @@ def _package(name: str) -> ModuleType:
     return module
 
 
-def collect(roots: Iterable[ModuleType]) -> tuple[RegisteredRule, ...]:
-    """The rules of some packages or modules, by code."""
-    found: dict[str, RegisteredRule] = {}
-    for root in roots:
-        for module in _modules(root):
-            entry = _rule_of(module)
-            if entry is None:
-                continue
-            other = found.get(entry.code)
-            if other is not None and other.module != entry.module:
-                raise RegistryError(f"{entry.code} is the code of both {other.module} and {entry.module}")
-            found[entry.code] = entry
-    return tuple(found[code] for code in sorted(found))
-
-
-def _modules(root: ModuleType) -> Iterator[ModuleType]:
-    yield root
-    for info in pkgutil.walk_packages(getattr(root, "__path__", ()), root.__name__ + "."):
-        yield importlib.import_module(info.name)
-
-
 def _rule_of(module: ModuleType) -> RegisteredRule | None:
+    """The rule of a module, if it has one. Raises ValueError for half a rule."""
     rule = getattr(module, "RULE", None)
-    if not isinstance(rule, Rule):
+    if rule is None:
         return None
+    if not isinstance(rule, Rule):
+        raise ValueError(f"its RULE is a {type(rule).__name__}, not an oomlint.findings.model.Rule")
     check = getattr(module, "check", None)
     if not callable(check):
-        raise RegistryError(f"{module.__name__} has a RULE and no check(trace, settings)")
-    return RegisteredRule(rule, check, (module.__doc__ or "").strip() + "\n", module.__name__)
+        raise ValueError("it has a RULE and no check(trace, settings)")
+    fault = _fault(rule)
+    if fault is not None:
+        raise ValueError(f"its RULE {fault}")
+    if rule.code.startswith(RESERVED) and not f"{module.__name__}.".startswith(f"{BUILT_IN}."):
+        raise ValueError(f"{rule.code} is for oomlint's own rules: take three other letters")
+    page = (module.__doc__ or "").strip()
+    if not page:
+        raise ValueError("it has no docstring, which is the rule's page")
+    return RegisteredRule(rule, check, f"{page}\n", module.__name__)
+
+
+def _fault(rule: Any) -> str | None:
+    """What is wrong with a record; nobody need have checked its types."""
+    if not isinstance(rule.code, str) or not re.fullmatch(r"[A-Z]{3}[0-9]{3}", rule.code):
+        return f"has the code {rule.code!r}: expected three capital letters and three digits"
+    if not isinstance(rule.name, str) or not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name):
+        return f"has the name {rule.name!r}: expected words in small letters with hyphens between them"
+    if not isinstance(rule.severity, Severity):
+        return f"has the severity {rule.severity!r}: expected a Severity"
+    if not isinstance(rule.fix, (Safety, NoneType)):
+        return f"has the fix {rule.fix!r}: expected a Safety or None"
+    if not isinstance(rule.literals, tuple) or not all(isinstance(one, str) and one for one in rule.literals):
+        return f"has the literals {rule.literals!r}: expected a tuple of strings"
+    if not rule.literals:
+        return "has no literals: name what a script calls or defines for the rule to have work"
+    if not isinstance(rule.options, tuple) or not all(isinstance(one, RuleOption) for one in rule.options):
+        return f"has the options {rule.options!r}: expected a tuple of RuleOption"
+    return None

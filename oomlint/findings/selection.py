@@ -7,15 +7,16 @@ The longest selector that fits a code decides, so `--select OOM3 --ignore OOM301
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oomlint.findings.own import OWN_RULES
-from oomlint.findings.registry import RegisteredRule
+from oomlint.findings.registry import RESERVED, RegisteredRule, rule_problems
+from oomlint.findings.rule_options import check_options
 from oomlint.project.configuration import Configuration, ConfigurationError
-from oomlint.project.options import nearest
+from oomlint.project.options import OptionError, nearest
 from oomlint.project.settings import DEFAULT_SELECT
 
 if TYPE_CHECKING:
@@ -37,8 +38,10 @@ def _length(selectors: Iterable[str], code: str) -> int:
 def is_selected(code: str, settings: Settings) -> bool:
     """Whether the settings ask for this code."""
     asked = max(_length(settings.select, code), _length(settings.extend_select, code))
-    if settings.select == DEFAULT_SELECT and asked >= 0:
-        # Nobody wrote these prefixes; any `ignore` is more to the point than they are.
+    is_others = not code.startswith(RESERVED)
+    if settings.select == DEFAULT_SELECT and (asked >= 0 or is_others):
+        # Nobody wrote these prefixes; any `ignore` is more to the point than they are. Rules of other packages
+        # were installed to be run.
         asked = max(0, _length(settings.extend_select, code))
     return asked > _length(settings.ignore, code)
 
@@ -71,8 +74,8 @@ def ignored_for(path: Path, settings: Settings) -> tuple[str, ...]:
     return tuple(found)
 
 
-def check_codes(configuration: Configuration, rules: Iterable[RegisteredRule]) -> None:
-    """Refuse a configuration that names codes that no rule has."""
+def check_codes(configuration: Configuration, rules: Sequence[RegisteredRule]) -> None:
+    """Refuse a configuration that names codes, or options of rules, that no rule has."""
     codes = {entry.code for entry in rules} | {rule.code for rule in OWN_RULES}
     names = {entry.rule.name: entry.code for entry in rules} | {rule.name: rule.code for rule in OWN_RULES}
     settings = configuration.settings
@@ -93,7 +96,21 @@ def check_codes(configuration: Configuration, rules: Iterable[RegisteredRule]) -
                 hint = names.get(selector) or nearest(_digits(selector.upper()), codes)
                 raise ConfigurationError(
                     f"{configuration.origins[key]}: {key}: unknown code {selector!r}: did you mean {hint!r}?"
+                    + _missing()
                 )
+    if settings.rules:
+        records = {entry.code: entry.rule for entry in rules} | {rule.code: rule for rule in OWN_RULES}
+        try:
+            check_options(dict(settings.rules), records, names)
+        except OptionError as error:
+            raise ConfigurationError(
+                f"{configuration.origins['rules']}: rules: {error}{_missing()}"
+            ) from None
+
+
+def _missing() -> str:
+    """That a rule may be unknown because its module is broken."""
+    return "".join(f"\n  {problem}" for problem in rule_problems())
 
 
 def _digits(code: str) -> str:
@@ -105,5 +122,6 @@ def _known(selector: str, codes: Iterable[str], *, exact: bool) -> bool:
     if exact:
         return selector in codes
     return selector == ALL or (
-        re.fullmatch(r"OOM\d{0,3}", selector) is not None and any(code.startswith(selector) for code in codes)
+        re.fullmatch(r"[A-Z]{3}\d{0,3}", selector) is not None
+        and any(code.startswith(selector) for code in codes)
     )

@@ -25,6 +25,7 @@ CODE_KEYS = frozenset(
         "extend-select",
         "per-file-ignores",
         "severity",
+        "rules",
         "extend-safe-fixes",
         "extend-unsafe-fixes",
     }

@@ -39,7 +39,8 @@ def nearest(word: str, valid: Iterable[str]) -> str:
     return near[0] if near else choices[0]
 
 
-def _kind(value: object) -> str:
+def kind(value: object) -> str:
+    """What a value from TOML is, in words."""
     names = {
         bool: "a boolean",
         int: "a number",
@@ -53,16 +54,16 @@ def _kind(value: object) -> str:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise OptionError(f"expected a string, got {_kind(value)}")
+        raise OptionError(f"expected a string, got {kind(value)}")
     return value
 
 
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)):
-        raise OptionError(f"expected a list of strings, got {_kind(value)}")
+        raise OptionError(f"expected a list of strings, got {kind(value)}")
     for item in value:
         if not isinstance(item, str):
-            raise OptionError(f"expected a list of strings, got {_kind(item)} in it")
+            raise OptionError(f"expected a list of strings, got {kind(item)} in it")
     return tuple(value)
 
 
@@ -72,7 +73,7 @@ def _codes(value: object) -> tuple[str, ...]:
 
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
-        raise OptionError(f"expected true or false, got {_kind(value)}")
+        raise OptionError(f"expected true or false, got {kind(value)}")
     return value
 
 
@@ -91,15 +92,27 @@ def _choice(*choices: str) -> Callable[[object], str]:
 def _table(parse_value: Callable[[object], Any]) -> Callable[[object], dict[str, Any]]:
     def parse(value: object) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise OptionError(f"expected a table, got {_kind(value)}")
+            raise OptionError(f"expected a table, got {kind(value)}")
         return {str(key): parse_value(item) for key, item in value.items()}
 
     return parse
 
 
+def _rule_options(value: object) -> dict[str, object]:
+    """The options of rules by "CODE.name"; what they are to be is known to the rules."""
+    if not isinstance(value, dict):
+        raise OptionError(f"expected a table for each rule, got {kind(value)}")
+    found: dict[str, object] = {}
+    for code, table in value.items():
+        if not isinstance(table, dict):
+            raise OptionError(f"{code}: expected a table of options, got {kind(table)}")
+        found |= {f"{code}.{name}": item for name, item in table.items()}
+    return found
+
+
 def _memory(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise OptionError(f'expected an amount such as "16GB", or a number of bytes; got {_kind(value)}')
+        raise OptionError(f'expected an amount such as "16GB", or a number of bytes; got {kind(value)}')
     try:
         return parse_memory(value)
     except MemoryAmountError as error:
@@ -115,7 +128,7 @@ def _gpu(value: object) -> tuple[str | None, int]:
 
 def _version(value: object) -> tuple[int, ...]:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise OptionError(f'expected a Keras version such as "3" or "3.8"; got {_kind(value)}')
+        raise OptionError(f'expected a Keras version such as "3" or "3.8"; got {kind(value)}')
     parts = str(value).strip().split(".")
     if not all(part.isdecimal() for part in parts):
         raise OptionError(f'expected a Keras version such as "3" or "3.8"; got {value!r}')
@@ -172,6 +185,7 @@ OPTIONS: dict[str, Option] = {
             _choice("tensorflow", "jax", "torch"),
             "The backend of Keras 3 (else: KERAS_BACKEND, keras.json).",
         ),
+        Option("rules", _rule_options, "Options of rules, a table for each.", merges=True),
         Option("preview", _flag, "Run rules that are still in preview."),
         Option("cache-dir", _text, "Where results are kept between runs."),
     )

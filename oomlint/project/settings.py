@@ -95,6 +95,7 @@ class Settings:
     extend_unsafe_fixes: tuple[str, ...] = ()
     target_keras: tuple[int, ...] | None = None
     keras_backend: KerasBackend | None = None
+    rules: Mapping[str, object] = field(default_factory=dict)  # options of rules, by "CODE.name"
     preview: bool = False
     cache_dir: Path | None = None
 

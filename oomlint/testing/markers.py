@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oomlint.findings.diagnostic import Diagnostic
 
 _MARKER = re.compile(r"#\s*expect:\s*(.*)")
-_ONE = re.compile(r'\s*(OOM\d{3})\s+(note|warning|error)((?:\s+"[^"]*")*)\s*[;,]?')
+_ONE = re.compile(r'\s*([A-Z]{3}\d{3})\s+(note|warning|error)((?:\s+"[^"]*")*)\s*[;,]?')
 _PART = re.compile(r'"([^"]*)"')
 
 

@@ -64,21 +64,28 @@ from oomlint.dryrun.values.data import Dataset
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.findings.pipeline_fixes import tensorflow_name
+from oomlint.findings.rule_options import RuleOption
 from oomlint.syntax.edits import Replace
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
     from oomlint.project.settings import Settings
 
+BATCHES = RuleOption(
+    "batches",
+    8,
+    "so many are many where they may not fit (AUTOTUNE settles between 5 and 10 where the input is the bottleneck)",
+    minimum=1,
+)
 RULE = Rule(
     code="OOM303",
     name="prefetch-many-batches",
     severity=Severity.WARNING,
     fix=Safety.SAFE,
     literals=("prefetch", "prefetch_to_device"),
+    options=(BATCHES,),
 )
 
-MANY = 8  # AUTOTUNE settles between 5 and 10 where the input is the bottleneck
 DOZENS = 16
 HEAPS = 32  # batches: these many may be too many, whatever is in them
 NOTHING = 16 * 2**20  # bytes: batches this small may wait in any number
@@ -94,7 +101,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if dataset is None or argument is None:
             continue
         if batched(dataset):
-            yield from _many(trace, call, argument, dataset, settings.budget.host, "in host memory")
+            yield from _many(trace, settings, call, argument, dataset, settings.budget.host)
         else:
             # Of several before the same batch, the last is where it would have to go.
             early.update(_before_batch(trace, call, argument))
@@ -110,7 +117,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         argument = given.made_by.argument("buffer_size")
         if argument is not None:
-            yield from _many(trace, given.made_by, argument, dataset, settings.budget.gpu, "in GPU memory")
+            yield from _many(trace, settings, given.made_by, argument, dataset, settings.budget.gpu, "GPU")
 
 
 def _amount(argument: Argument) -> Const | None:
@@ -120,7 +127,13 @@ def _amount(argument: Argument) -> Const | None:
 
 
 def _many(
-    trace: Trace, call: Call, argument: Argument, dataset: Dataset, budget: int, where: str
+    trace: Trace,
+    settings: Settings,
+    call: Call,
+    argument: Argument,
+    dataset: Dataset,
+    budget: int,
+    where: str = "host",
 ) -> Iterator[Finding]:
     amount = _amount(argument)
     if amount is None:
@@ -128,7 +141,7 @@ def _many(
     element = dataset.element_size
     held: Size | None = element.times(amount, "a buffer of {} batches") if element is not None else None
     severity = over(held, budget) if held is not None else None
-    if severity is None and (amount.value < MANY or _little(amount, held)):
+    if severity is None and (amount.value < RULE.value(BATCHES, settings) or _little(amount, held)):
         return
     if severity is None and (held is None or not held.exact):
         if in_test(call):
@@ -144,7 +157,7 @@ def _many(
         fix = Fix("let tf.data choose how many", Safety.SAFE, (edit,))
     yield RULE.finding(
         argument.place,
-        f"{amount.value:,} {what}{told} are kept ready {where}{together}",
+        f"{amount.value:,} {what}{told} are kept ready in {where} memory{together}",
         evidence=factors(held) if held is not None else _origin(amount),
         help="use `tf.data.AUTOTUNE`, which keeps a few",
         fix=fix,

@@ -80,6 +80,7 @@ from oomlint.dryrun.values.base import Sequence, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
 from oomlint.findings.pipeline_fixes import tensorflow_name
+from oomlint.findings.rule_options import RuleOption
 from oomlint.syntax.edits import Replace
 
 if TYPE_CHECKING:
@@ -89,24 +90,24 @@ if TYPE_CHECKING:
     from oomlint.findings.model import Finding
     from oomlint.project.settings import Settings
 
+# Measured (benchmarks/unrolled_loops.py): 50 rounds of a recurrent cell are 4,300 nodes, 20 updates 5,400.
+ROUNDS = RuleOption("rounds", 50, "a loop of fewer rounds may be unrolled", minimum=2)
+UPDATES = RuleOption("updates", 20, "the same for loops that train", minimum=2)
 RULE = Rule(
     code="OOM409",
     name="function-unrolled",
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("function", "defun", "call", "train_step"),
+    options=(ROUNDS, UPDATES),
 )
-
-# Rounds (benchmarks/unrolled_loops.py): 50 of a recurrent cell are 4,300 nodes, 20 updates 5,400.
-LONG = 50
-LONG_WITH_UPDATES = 20
 
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """The innermost long loop of each nest: what stands around it is unrolled for its sake, too."""
     nests: set[int] = set()
     for one in sorted(unrolled_loops(trace), key=_depth, reverse=True):
-        if not _is_long(one) or id(one.loop.place.node) in nests:
+        if not _is_long(one, settings) or id(one.loop.place.node) in nests:
             continue
         around = one.inner.context.loops()
         at = next(index for index, loop in enumerate(around) if loop.place.node is one.loop.place.node)
@@ -120,9 +121,9 @@ def _depth(one: Unrolled) -> int:
     return len(around) - next(i for i, loop in enumerate(around) if loop.place.node is one.loop.place.node)
 
 
-def _is_long(one: Unrolled) -> bool:
+def _is_long(one: Unrolled, settings: Settings) -> bool:
     if one.rounds is not None:
-        return one.rounds >= (LONG if one.updates is None else LONG_WITH_UPDATES)
+        return one.rounds >= RULE.value(ROUNDS if one.updates is None else UPDATES, settings)
     if one.updates is None:
         return False
     # A training loop over data that Python gives out.

@@ -7,7 +7,7 @@ import types
 import pytest
 
 from oomlint.findings.model import Rule, Severity
-from oomlint.findings.registry import RegistryError, collect, load_rules
+from oomlint.findings.registry import collect, load_rules
 from oomlint.findings.selection import check_codes, is_selected, selected_rules
 from oomlint.project.configuration import Configuration, ConfigurationError
 from oomlint.project.settings import Settings
@@ -33,6 +33,11 @@ from oomlint.project.settings import Settings
         ({"select": ("ALL",), "ignore": ("ALL",)}, "OOM301", False),
         ({"ignore": ("OOM",), "extend_select": ("OOM303",)}, "OOM303", True),
         ({"select": ()}, "OOM301", False),
+        ({}, "ACM101", True),  # whoever installs rules wants them
+        ({"select": ("OOM3",)}, "ACM101", False),
+        ({"select": ("OOM3", "ACM")}, "ACM101", True),
+        ({"ignore": ("ACM",)}, "ACM101", False),
+        ({"ignore": ("ACM",), "extend_select": ("ACM101",)}, "ACM101", True),
     ],
 )
 def test_the_longest_selector_decides(settings, code, selected):
@@ -54,22 +59,53 @@ def _rule(code: str, *, preview: bool = False) -> Rule:
 
 
 def test_rules_in_preview_run_only_with_preview():
-    found = collect([_module("a", _rule("OOM301", preview=True)), _module("b", _rule("OOM302"))])
-    assert [entry.code for entry in selected_rules(found, Settings(select=("ALL",)))] == ["OOM302"]
+    found = collect([_module("a", _rule("ACM301", preview=True)), _module("b", _rule("ACM302"))]).rules
+    assert [entry.code for entry in selected_rules(found, Settings(select=("ALL",)))] == ["ACM302"]
     assert len(selected_rules(found, Settings(select=("ALL",), preview=True))) == 2
 
 
 def test_collected_by_code_with_their_pages():
-    found = collect([_module("b", _rule("OOM402")), _module("plain", None), _module("a", _rule("OOM301"))])
-    assert [(entry.code, entry.module) for entry in found] == [("OOM301", "a"), ("OOM402", "b")]
-    assert found[0].page.startswith("A page.\n")
+    modules = [_module("b", _rule("ACM402")), _module("plain", None), _module("a", _rule("ACM301"))]
+    loaded = collect(modules)
+    assert [(entry.code, entry.module) for entry in loaded.rules] == [("ACM301", "a"), ("ACM402", "b")]
+    assert loaded.rules[0].page.startswith("A page.\n")
+    assert loaded.problems == ()
 
 
-def test_two_rules_with_one_code_and_half_a_rule_are_refused():
-    with pytest.raises(RegistryError, match="OOM301 is the code of both a and b"):
-        collect([_module("a", _rule("OOM301")), _module("b", _rule("OOM301"))])
-    with pytest.raises(RegistryError, match="no check"):
-        collect([_module("a", _rule("OOM301"), check=None)])
+GOOD = {"code": "ACM101", "name": "a-name", "severity": Severity.NOTE, "fix": None, "literals": ("fit",)}
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        (_module("x", Rule(**{**GOOD, "code": "ACM100"}), check=None), "it has a RULE and no check"),
+        (_module("x", Rule(**{**GOOD, "code": "OOM399"})), "OOM399 is for oomlint's own rules"),
+        (_module("x", Rule(**{**GOOD, "code": "AC1"})), "the code 'AC1': expected three capital letters"),
+        (_module("x", Rule(**{**GOOD, "name": "A Name"})), "the name 'A Name': expected words"),
+        (_module("x", Rule(**{**GOOD, "severity": "note"})), "the severity 'note': expected a Severity"),
+        (_module("x", Rule(**{**GOOD, "fix": True})), "the fix True: expected a Safety or None"),
+        (_module("x", Rule(**{**GOOD, "literals": "fit"})), "the literals 'fit': expected a tuple"),
+        (_module("x", Rule(**{**GOOD, "literals": ()})), "no literals"),
+        (_module("x", Rule(**{**GOOD, "options": ("n",)})), "expected a tuple of RuleOption"),
+        (_module("x", {"code": "ACM101"}), "its RULE is a dict"),
+        (_module("x", Rule(**{**GOOD, "name": "other"})), "ACM101 is taken by first"),
+        (_module("x", Rule(**{**GOOD, "code": "ACM102"})), "the name 'a-name' is taken by first"),
+    ],
+)
+def test_a_broken_rule_is_left_out_and_said(module, said):
+    loaded = collect([_module("first", Rule(**GOOD)), module])
+    assert [entry.module for entry in loaded.rules] == ["first"]
+    (problem,) = loaded.problems
+    assert problem.startswith("rules of x are left out: ")
+    assert said in problem
+
+
+def test_a_rule_without_a_page_is_left_out():
+    module = _module("x", Rule(**GOOD))
+    module.__doc__ = None
+    loaded = collect([module])
+    assert loaded.rules == ()
+    assert "no docstring" in loaded.problems[0]
 
 
 def test_the_built_in_rules_come_through_the_entry_point():
