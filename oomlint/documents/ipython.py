@@ -7,7 +7,7 @@ the cell stays where it is. What runs Python itself (`%time f(x)`, `%%capture`) 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from oomlint.documents.python_syntax import SyntaxFault, fault_of, parses
@@ -17,12 +17,13 @@ from oomlint.documents.python_syntax import SyntaxFault, fault_of, parses
 class Cell:
     """A cell's program: as long as its source, and the same but for the `neutral` spans.
 
-    `fault` says why it is none.
+    `fault` says why it is none, `environment` which variables its magics set.
     """
 
     text: str
     neutral: tuple[tuple[int, int], ...] = ()
     fault: SyntaxFault | None = None
+    environment: tuple[tuple[str, str], ...] = ()
 
 
 # Cell magics whose body is Python that runs in the notebook's own process.
@@ -41,6 +42,8 @@ _MEASURED = re.compile(
 )
 _TARGET = r"\*?[^\W\d][\w.]*(?:\[[^\]=\r\n]*\])*"
 _ASSIGNED = re.compile(rf"[ \t]*{_TARGET}(?:[ \t]*,[ \t]*{_TARGET})*[ \t]*=[ \t]*(?P<magic>[!%])")
+# `%env KERAS_BACKEND=jax`; `{}` and `$` are filled in by IPython
+_SET = re.compile(r"%(?:set_)?env[ \t]+(?P<name>\w+)(?:[ \t]*=[ \t]*|[ \t]+)(?P<value>[^\r\n{}$]+)$")
 _QUESTION = re.compile(
     r"[ \t]*(?P<magic>[\w.*%]+(?:\[[^\]\r\n]*\])*\?\??)[ \t]*;?[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|$)"
 )
@@ -86,8 +89,13 @@ def cell_of(source: str) -> Cell | None:
         # Automagic words may be names as well, so that only what is no Python can be one.
         more = [*neutral, *_automagic(text)]
         if len(more) > len(neutral) and parses(lenient := _overwritten(source, more)):
-            return Cell(lenient, tuple(sorted(more)))
-    return Cell(text, tuple(neutral), fault)
+            return Cell(lenient, tuple(sorted(more)), environment=_environment(source, more))
+    return Cell(text, tuple(neutral), fault, _environment(source, neutral))
+
+
+def _environment(source: str, spans: Iterable[tuple[int, int]]) -> tuple[tuple[str, str], ...]:
+    found = (_SET.match(source, start, end) for start, end in spans)
+    return tuple((one["name"], one["value"].strip()) for one in found if one is not None)
 
 
 def _neutral(source: str, start: int, *, measured: bool = True) -> Iterator[tuple[int, int]]:

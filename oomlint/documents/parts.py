@@ -29,7 +29,8 @@ class Part:
     """One part: as it stands in the file (`source`) and its program (`text`), which has the same rows.
 
     `prefixes` says for each row how many characters of it are not of the program (the indentation of a code
-    block); empty where none are. `neutral` are spans of the program that stand for something else.
+    block); empty where none are. `neutral` are spans of the program that stand for something else, `prelude` is what
+    the program says before the part for something that is not Python in it (rows with their newlines).
     """
 
     number: int
@@ -38,6 +39,7 @@ class Part:
     prefixes: tuple[int, ...] = ()
     prefix: str = ""
     neutral: tuple[tuple[int, int], ...] = ()
+    prelude: str = ""
     start: int = 0  # where its text starts in the program
     rows: LineIndex = field(init=False, repr=False, compare=False)
     source_rows: LineIndex = field(init=False, repr=False, compare=False)
@@ -124,9 +126,11 @@ class PartedDocument(Document):
         placed: list[Part] = []
         at = 0
         for part in parts:
+            at += len(part.prelude)
             placed.append(replace(part, start=at))
             at += len(part.text) + len(SEPARATOR)
-        super().__init__(path, filename, raw, "".join(part.text + SEPARATOR for part in placed), "utf-8", bom)
+        text = "".join(part.prelude + part.text + SEPARATOR for part in placed)
+        super().__init__(path, filename, raw, text, "utf-8", bom)
         self.parts = tuple(placed)
         self.broken = tuple(broken)
         self._starts = [part.start for part in placed]
@@ -157,12 +161,12 @@ class PartedDocument(Document):
         return self.with_changes(changes)
 
     def _number(self, offset: int) -> int | None:
-        return bisect_right(self._starts, offset) - 1 if self.parts else None
+        return max(0, bisect_right(self._starts, offset) - 1) if self.parts else None
 
     def _inside(self, number: int, edit: TextEdit) -> tuple[int, TextEdit] | None:
         """The edit in offsets of the part that it changes; nothing where it only changes rows between parts."""
         part = self.parts[number]
-        start, end = edit.start - part.start, edit.end - part.start
+        start, end = max(0, edit.start - part.start), max(0, edit.end - part.start)
         size = len(part.text)
         behind = number + 1 < len(self.parts) and edit.end > self.parts[number + 1].start
         if start > size:  # between two parts
@@ -184,7 +188,7 @@ class PartedDocument(Document):
         if number is None:
             raise ValueError("a document without code has no places")
         part = self.parts[number]
-        return part, min(offset - part.start, len(part.text))
+        return part, min(max(0, offset - part.start), len(part.text))
 
     def location(self, offset: int) -> Location:
         """The place of an offset of the program in its cell or in the file."""
