@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -253,6 +254,40 @@ def test_findings_that_need_another_file(repository):
     done = repository.commit()
     assert done.status != 0
     assert "data.py:12:" in done.output
+
+
+def notebook(*cells: str) -> str:
+    """A notebook as Jupyter writes it, with an output that has to stay."""
+    made: list[dict[str, object]] = [
+        {
+            "cell_type": "code",
+            "execution_count": number,
+            "id": f"cell{number}",
+            "metadata": {},
+            "outputs": [{"name": "stdout", "output_type": "stream", "text": ["epoch 1\n"]}],
+            "source": cell.splitlines(keepends=True),
+        }
+        for number, cell in enumerate(cells, 1)
+    ]
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+
+
+def test_notebooks(repository):
+    repository.reset({"id": "oomlint-fix"})
+    imports, rest = SAFE.split("\n\n")
+    repository.put("my book.ipynb", notebook("%matplotlib inline\n" + imports, rest))
+    done = repository.commit()
+    assert done.status != 0
+    assert "files were modified by this hook" in done.output
+    mended = notebook("%matplotlib inline\n" + imports, MENDED.split("\n\n")[1])
+    assert (repository.folder / "my book.ipynb").read_text("utf-8") == mended
+    assert repository.commit().status == 0
+
+    imports, rest = BAD.split("\n\n", 1)
+    repository.put("my book.ipynb", notebook(imports, rest))
+    done = repository.commit()
+    assert done.status != 0
+    assert re.search(r"^my book\.ipynb:cell 2:\d+:\d+: OOM301 ", done.output, re.MULTILINE)
 
 
 def test_the_configuration_in_the_readme(repository):
