@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 import oomlint
-from oomlint.cli import check, config, estimate, gpus, rule, server
+from oomlint.cli import check, completion, config, estimate, gpus, rule, server
 from oomlint.cli.parsing import Parser
 
-COMMANDS = (check, estimate, rule, config, gpus, server)
+COMMANDS = (check, estimate, rule, config, gpus, server, completion)
 
 
 def build_parser() -> Parser:
