@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from oomlint.documents.python_file import DocumentError
 from oomlint.documents.reading import document_of, read
 from oomlint.project.configuration import Configuration, Configurations
 from oomlint.project.discovery import discover
-from oomlint.syntax.gates import concerns, names_keras
+from oomlint.syntax.gates import PARSES, concerns, names_keras
 
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from oomlint.syntax.source import Source
 
     Estimating = Callable[[Callable[[Path], Document]], Estimator]
+    # Told of each report when it is there: its number (0: it was kept from an earlier run), of how many.
+    Watcher = Callable[[int, int, Report], None]
 
 # Characters of text whose trees are kept for importers to come. A tree takes about thirty times its text
 # (1 KB a line, measured over sixty example scripts), so this is some 300 MB.
@@ -112,11 +115,14 @@ class Run:
         self._cached = cached and rules is None and estimating is None and noqa and heeded
         self._caches: dict[Path, Cache] = {}
         self._jobs = jobs
+        self._examined = False  # whether any report was not kept from an earlier run
+        self.watcher: Watcher | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What a process needs that is not forked: the documents, and how to check them."""
         derived = ("_selected", "_resolvers", "_trees", "_caches")
-        return self.__dict__ | {name: type(self.__dict__[name])() for name in derived} | {"_kept": 0}
+        empty = {name: type(self.__dict__[name])() for name in derived}
+        return self.__dict__ | empty | {"_kept": 0, "watcher": None}
 
     def add_files(self, paths: Iterable[Path]) -> None:
         """Take in what is relevant of some files. The rest costs a read and a byte search."""
@@ -203,13 +209,23 @@ class Run:
         """What each document gives, in the order of their names."""
         found = {filename: self._remembered(document) for filename, document in self.documents.items()}
         missing = [self.documents[filename] for filename in sorted(found) if found[filename] is None]
+        self._tell(0, found.values())
         if missing:
+            self._examined = True
             from oomlint.engine.pool import shared_out
 
-            found |= {report.filename: report for report in shared_out(self, missing, self._jobs)}
+            there = len(found) - len(missing)
+            for number, report in enumerate(shared_out(self, missing, self._jobs), there + 1):
+                found[report.filename] = report
+                self._tell(number, [report])
             for cache in self._caches.values():
                 cache.prune()
         return [report for filename in sorted(found) if (report := found[filename]) is not None]
+
+    def _tell(self, number: int, reports: Iterable[Report | None]) -> None:
+        for report in reports:
+            if self.watcher is not None and report is not None:
+                self.watcher(number, len(self.documents), report)
 
     def summed(self, reports: Sequence[Report]) -> ProjectReport:
         """The report of the whole out of those of its documents."""
@@ -219,6 +235,11 @@ class Run:
 
         failed = any(report.failed for report in reports)
         remarks = () if self._estimator is None else tuple(self._estimator.remarks)
+        if self._examined and self._rules is None:
+            from oomlint.findings.registry import rule_problems
+
+            failed = failed or bool(rule_problems())
+            remarks = (*remarks, *rule_problems())
         return ProjectReport(tuple(merged(reports)), tuple(self.problems), remarks, self.files, failed)
 
     def report(self, document: Document) -> Report:
@@ -229,10 +250,12 @@ class Run:
         """What one document gives, found out anew."""
         from oomlint.engine.document import examine
 
+        self._examined = True
         configuration = self._configuration(document)
         settings = configuration.settings
         rules = self._rules_of(configuration)
         consulted = self._consulted(settings.root)
+        before, parses = perf_counter(), PARSES.libcst
         report = examine(
             document,
             settings,
@@ -246,7 +269,7 @@ class Run:
         cache = self._cache(document, settings)
         if cache is not None:
             cache.save(document, settings, consulted, report)
-        return report
+        return replace(report, seconds=perf_counter() - before, parsed=PARSES.libcst > parses)
 
     def _remembered(self, document: Document) -> Report | None:
         settings = self._configuration(document).settings
