@@ -14,6 +14,7 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 TIMEOUT = 60  # seconds; for a machine that is busy, not for the server
 
 
@@ -52,13 +53,17 @@ class Editor:
     """An editor with the server that it started. Everything waits for messages, nothing for time."""
 
     def __init__(
-        self, *folders: Path, options: Any = None, client: lsp.ClientCapabilities | None = None
+        self,
+        *folders: Path,
+        options: Any = None,
+        client: lsp.ClientCapabilities | None = None,
+        settings: dict[str | None, Any] | None = None,
     ) -> None:
         self.messages: list[str] = []
         self.documents_shown: list[str] = []
         self.registered: list[str] = []
         self.refreshed = 0
-        self.settings: dict[str | None, Any] = {}
+        self.settings: dict[str | None, Any] = settings or {}
         self.published: dict[str, list[lsp.PublishDiagnosticsParams]] = defaultdict(list)
         self._news = threading.Condition()
         self._loop = asyncio.new_event_loop()
@@ -138,10 +143,19 @@ class Editor:
 
     def open(self, uri: str, text: str, language: str = "python") -> list[lsp.Diagnostic]:
         """Open a file; what the server finds in it."""
+        self.open_only(uri, text, language)
+        return self.diagnostics(uri)
+
+    def open_only(self, uri: str, text: str, language: str = "python") -> None:
+        """Open a file."""
         self._versions[uri] = 1
         item = lsp.TextDocumentItem(uri, language, 1, text)
         self.send(self.client.text_document_did_open, lsp.DidOpenTextDocumentParams(item))
-        return self.diagnostics(uri)
+
+    def pull(self, uri: str, known: str | None = None) -> Any:
+        """Ask for the diagnostics of a file."""
+        params = lsp.DocumentDiagnosticParams(lsp.TextDocumentIdentifier(uri), previous_result_id=known)
+        return self.run(self.client.text_document_diagnostic_async(params))
 
     def change(self, uri: str, *changes: lsp.TextDocumentContentChangeEvent) -> int:
         """Change a file; the version that it has then."""
@@ -159,6 +173,28 @@ class Editor:
         """Close a file."""
         params = lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(uri))
         self.send(self.client.text_document_did_close, params)
+
+    def close_all(self) -> None:
+        """Close every file and notebook."""
+        for uri in list(self._versions):
+            self.close(uri)
+            del self._versions[uri]
+        self.published.clear()
+
+    def configure(self, settings: Any) -> None:
+        """Send other settings."""
+        params = lsp.DidChangeConfigurationParams({"oomlint": settings})
+        self.send(self.client.workspace_did_change_configuration, params)
+
+    def saved_elsewhere(self, *paths: Path) -> None:
+        """Tell of files that changed on disk."""
+        changes = [
+            lsp.FileEvent(
+                path.as_uri(), lsp.FileChangeType.Changed if path.exists() else lsp.FileChangeType.Deleted
+            )
+            for path in paths
+        ]
+        self.send(self.client.workspace_did_change_watched_files, lsp.DidChangeWatchedFilesParams(changes))
 
     def diagnostics(self, uri: str) -> list[lsp.Diagnostic]:
         """What the server says of the file as it is now."""

@@ -94,6 +94,7 @@ class Session:
     def reload(self) -> None:
         """Read all configuration anew and check everything."""
         self._complaints = (self._complaints[1] or self._complaints[0], set())
+        self._last = ""
         folders = [(one.path, one.options) for one in self.folders]
         self._scheduler.tell(lambda checker: checker.configure(folders), at_once=True)
 
