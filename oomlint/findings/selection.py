@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatch
-from pathlib import Path
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from oomlint.findings.own import OWN_RULES
@@ -17,6 +16,7 @@ from oomlint.findings.registry import RESERVED, RegisteredRule, rule_problems
 from oomlint.findings.rule_options import check_options
 from oomlint.project.configuration import Configuration, ConfigurationError
 from oomlint.project.options import OptionError, nearest
+from oomlint.project.patterns import below, fits, on_windows
 from oomlint.project.settings import DEFAULT_SELECT
 
 if TYPE_CHECKING:
@@ -55,21 +55,21 @@ def selected_rules(rules: Iterable[RegisteredRule], settings: Settings) -> tuple
     )
 
 
-def ignored_for(path: Path, settings: Settings) -> tuple[str, ...]:
+def ignored_for(path: PurePath, settings: Settings) -> tuple[str, ...]:
     """The selectors that `per-file-ignores` gives for a file.
 
     A pattern fits the path relative to the project's root, or the file's name alone; `!` turns it round.
     """
     if not settings.per_file_ignores:
         return ()
-    relative = (
-        path.relative_to(settings.root).as_posix() if path.is_relative_to(settings.root) else path.as_posix()
-    )
+    relative, windows = below(path, settings.root), on_windows(path)
     found: list[str] = []
     for pattern, codes in settings.per_file_ignores.items():
         bare = pattern.removeprefix("!")
-        fits = any(fnmatch(name, form) for name in (relative, path.name) for form in (bare, f"{bare}/*"))
-        if fits != pattern.startswith("!"):
+        names = (relative,) if bare.startswith("./") else (relative, path.name)
+        bare = bare.removeprefix("./")
+        covered = any(fits(form, name, windows=windows) for name in names for form in (bare, f"{bare}/*"))
+        if covered != pattern.startswith("!"):
             found.extend(codes)
     return tuple(found)
 

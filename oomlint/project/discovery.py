@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from fnmatch import fnmatch
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
+
+from oomlint.project.patterns import below, fits, on_windows, plain
 
 if TYPE_CHECKING:
     from oomlint.project.settings import Settings
@@ -84,15 +85,16 @@ def _is_wanted(path: Path, settings: Settings) -> bool:
     return path.suffix in SUFFIXES or is_excluded(path, settings.root, settings.extend_include)
 
 
-def is_excluded(path: Path, root: Path, patterns: Iterable[str]) -> bool:
+def is_excluded(path: PurePath, root: PurePath, patterns: Iterable[str]) -> bool:
     """Whether a pattern covers the path: its name, or, for patterns with a slash, where it lies in the project."""
-    relative = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+    relative, windows = below(path, root), on_windows(path)
     for pattern in patterns:
-        bare = pattern.removeprefix("./").removeprefix("**/").rstrip("/")
+        bare = pattern.replace("\\", "/") if windows else pattern
+        bare = bare.removeprefix("./").removeprefix("**/").rstrip("/")
         if "/" not in bare:
-            if fnmatch(path.name, bare):
+            if fits(bare, path.name, windows=windows):
                 return True
-        elif fnmatch(relative, bare) or fnmatch(path.as_posix(), bare):
+        elif any(fits(bare, text, windows=windows) for text in (relative, plain(path).as_posix())):
             return True
     return False
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import PurePath
 
 from oomlint.documents.lines import Location
+from oomlint.project.patterns import plain
 
 
-def shown(filename: str, here: Path) -> str:
+def shown(filename: str, here: PurePath) -> str:
     """The path for a person."""
-    path = Path(filename)
+    path = plain(type(here)(filename))
     if path.is_absolute() and path.is_relative_to(here):
         return str(path.relative_to(here))
     return filename
