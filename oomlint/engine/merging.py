@@ -6,16 +6,18 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from oomlint.findings.diagnostic import Diagnostic
+from oomlint.findings.own import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from oomlint.engine.report import Report
 
 
 def strongest(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Of those with one code at one span, the most severe, and of these the first."""
+    """Of those with one code at one span, the most severe, and of these the first; but each rule that failed."""
     best: dict[tuple[object, ...], Diagnostic] = {}
     for diagnostic in diagnostics:
-        key = (diagnostic.code, diagnostic.filename, diagnostic.location, diagnostic.end_location)
+        failure = diagnostic.message if diagnostic.code == INTERNAL_ERROR.code else None
+        key = (diagnostic.code, diagnostic.filename, diagnostic.location, diagnostic.end_location, failure)
         held = best.get(key)
         if held is None or diagnostic.severity > held.severity:
             best[key] = diagnostic

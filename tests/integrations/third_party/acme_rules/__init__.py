@@ -1,0 +1,1 @@
+"""Our rules, a module each."""
