@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from oomlint.engine.merging import merged
 from oomlint.engine.project import Run
+from oomlint.syntax.reparse import Reparser
 
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from oomlint.findings.diagnostic import Diagnostic
     from oomlint.findings.registry import RegisteredRule
     from oomlint.project.configuration import Configurations
+    from oomlint.syntax.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class LiveRun(Run):
         self.open: dict[str, Document] = {}
         self._grounds: dict[str, _Grounds] = {}
         self._last: Consulted | None = None
+        self._reparsers: dict[str, Reparser] = {}
 
     def put(self, document: Document) -> None:
         """Open a document, or set what it contains from now on."""
@@ -58,6 +61,7 @@ class LiveRun(Run):
         self.open.pop(filename, None)
         self.documents.pop(filename, None)
         self._grounds.pop(filename, None)
+        self._reparsers.pop(filename, None)
         self._modules.pop(filename, None)
         self._leading.clear()
         self._forget(filename)
@@ -132,6 +136,11 @@ class LiveRun(Run):
         return all(finder.find(*key) == path for key, path in grounds.asked.items()) and all(
             self._read(path) is held for path, held in grounds.read.items()
         )
+
+    def _parse(self, document: Document) -> Source:
+        if document.filename not in self.open:
+            return super()._parse(document)
+        return self._reparsers.setdefault(document.filename, Reparser()).parse(document)
 
     def _consulted(self, root: Path) -> Consulted:
         self._last = super()._consulted(root)

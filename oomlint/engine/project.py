@@ -298,18 +298,21 @@ class Run:
 
     def tree(self, document: Document) -> Source:
         """The parsed document; parsed once in a run, unless very many came in between."""
-        from oomlint.syntax.parse import parse
-
         held = self._trees.get(document.filename)
         if held is None or held.document is not document:
             self._forget(document.filename)
-            held = self._trees[document.filename] = parse(document)
+            held = self._trees[document.filename] = self._parse(document)
             self._kept += len(document.text)
             while self._kept > _KEPT and len(self._trees) > 1:
                 _, oldest = self._trees.popitem(last=False)
                 self._kept -= len(oldest.document.text)
         self._trees.move_to_end(document.filename)
         return held
+
+    def _parse(self, document: Document) -> Source:
+        from oomlint.syntax.parse import parse
+
+        return parse(document)
 
     def _configuration(self, document: Document) -> Configuration:
         place = document.path or Path(document.filename)

@@ -15,10 +15,10 @@ from oomlint.server.checking import Checker, Deliver, Stop, Superseded
 
 T = TypeVar("T")
 
-# Seconds of quiet that are waited for: as long as the last check took, because one that is given up halfway
-# delays the next, but no longer than a pause between two words.
-_LEAST = 0.02
-_MOST = 0.3
+# Seconds of quiet that are waited for: half of what the last check took, because one that is given up halfway
+# was in vain, and no longer than the pause between two keys of somebody who types fast.
+_LEAST = 0.01
+_MOST = 0.15
 
 # Bytes of stack for the thread. Parsers recurse over what is nested, and a thread gets far less than the main
 # one has on some systems (512 KB on macOS).
@@ -44,7 +44,7 @@ class Scheduler:
         self._news.append(news)
         if self._stop is not None:
             self._stop.set()
-        self._arm(0.0 if at_once else min(max(self._checker.cost, _LEAST), _MOST))
+        self._arm(0.0 if at_once else min(max(self._checker.cost / 2, _LEAST), _MOST))
 
     def hurry(self) -> None:
         """Somebody waits for the result: do not wait for quiet."""
