@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 from fixture_files import ROOT
+from twenty_scripts import Seen, command, lay_out
 
 README = (ROOT / "README.md").read_text("utf-8")
 BAD = re.search(r"<!-- example script -->\n```python\n(.*?)```", README, re.DOTALL)[1]  # type: ignore[index]
@@ -319,3 +320,14 @@ def test_estimates_in_the_environment_that_one_works_in(repository):
     done = repository.commit()
     assert done.status != 0
     assert re.search(r"^train\.py:\d+:\d+: OOM601 ", done.output, re.MULTILINE)
+
+
+def test_twenty_scripts_give_the_findings_of_the_command(repository):
+    lay_out(repository.folder)
+    expected = command(repository.folder)
+    repository.reset({"id": "oomlint", "args": ["--output-format", "concise"]})
+    lay_out(repository.folder)
+    done = repository.commit()
+    assert done.status != 0
+    found = re.findall(r"^(\w+\.py):(\d+):(\d+): (OOM\d+) ", done.output, flags=re.MULTILINE)
+    assert {Seen(name, int(row), int(column), code) for name, row, column, code in found} == expected
