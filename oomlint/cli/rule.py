@@ -44,11 +44,24 @@ def run(arguments: argparse.Namespace) -> int:
         records = [record(rule, pages[rule]) for rule in wanted]
         print(json.dumps(records if arguments.all else records[0], indent=2))
     else:
-        print("\n\n".join(text(rule, pages[rule]) for rule in wanted))
+        print("\n\n".join(_shown(text(rule, pages[rule])) for rule in wanted))
     if arguments.all:
         _complain(rule_problems())
         return 2 if rule_problems() else 0
     return 0
+
+
+def _shown(page: str) -> str:
+    """As it is, or for the terminal that it is read on."""
+    from oomlint.report.style import Style, wants_colour
+
+    if not wants_colour(sys.stdout):
+        return page
+    import shutil
+
+    from oomlint.report.page_text import render
+
+    return render(page, Style(True), shutil.get_terminal_size().columns)
 
 
 def _complain(problems: tuple[str, ...]) -> None:
