@@ -9,6 +9,7 @@ from pathlib import Path
 from oomlint.findings.model import Rule, Safety
 from oomlint.findings.own import PAGES
 from oomlint.findings.registry import load_rules
+from oomlint.findings.rule_options import described
 from oomlint.project.settings import DEFAULT_SELECT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,8 +60,8 @@ def family(code: str) -> str:
 
 
 def name_of_page(code: str) -> str:
-    """Where its page is, in the site's sources."""
-    return f"rules/{code}.md"
+    """Where its page is, in the site's sources: the reports link to `rules/CODE/`."""
+    return f"rules/{code}/index.md"
 
 
 def navigation() -> list[dict[str, list[str]]]:
@@ -80,7 +81,7 @@ def pages() -> dict[str, str]:
 def linked(text: str, source: str) -> str:
     """Each code in prose becomes a link to its page, for a page whose source has this name."""
     up = "../" * source.count("/")
-    own = Path(source).stem
+    own = Path(source).parent.name
     kept: list[str] = []
 
     def keep(part: re.Match[str]) -> str:
@@ -111,7 +112,17 @@ def page(code: str) -> str:
     # A heading is followed by its text, also where the docstring leaves no line between.
     body = re.sub(r"^(## .*)\n(?!\n)", r"\1\n\n", body.strip(), flags=re.MULTILINE)
     return "\n\n".join(
-        part for part in (FRONT, f"# {code} {rule.name}", summary, facts(rule), body, _after(rule)) if part
+        part
+        for part in (
+            FRONT,
+            f"# {code} {rule.name}",
+            summary,
+            facts(rule),
+            body,
+            described(rule),
+            _after(rule),
+        )
+        if part
     )
 
 
@@ -207,7 +218,9 @@ def _after(rule: Rule) -> str:
         lines += ["## Where it is meant", f"At the end of the line, or alone on the line above: {comment}."]
     near = related(rule.code)
     if near:
-        items = "\n".join(f"- [{code} {rules()[code][0].name}]({code}.md): {_summary(code)}" for code in near)
+        items = "\n".join(
+            f"- [{code} {rules()[code][0].name}](../{code}/index.md): {_summary(code)}" for code in near
+        )
         lines += ["## Related", items]
     reports = reports_of(rule.code)
     if reports:
@@ -222,7 +235,7 @@ def _summary(code: str) -> str:
 def overview() -> str:
     """All rules, by family."""
     parts = [
-        "# Rules",
+        "# All rules",
         f"{len(rules())} rules. `oomlint rule CODE` shows a rule's page in the terminal. **Fix**: safe fixes are "
         "applied by `--fix`, unsafe ones with `--unsafe-fixes`; advice says what to do and changes nothing.",
         "Do you have an error message, and no code? [Which cause do I have?](../which-cause.md)",
@@ -238,6 +251,4 @@ def _row(rule: Rule) -> str:
     summary = _summary(rule.code).replace("|", "\\|")
     words = {None: "none", Safety.SAFE: "safe", Safety.UNSAFE: "unsafe", Safety.DISPLAY: "advice"}[rule.fix]
     preview = "; preview" if rule.preview else ""
-    return (
-        f"| [{rule.code}]({rule.code}.md)<br>{rule.name} | {summary} | {rule.severity}{preview} | {words} |"
-    )
+    return f"| [{rule.code}]({rule.code}/index.md)<br>{rule.name} | {summary} | {rule.severity}{preview} | {words} |"

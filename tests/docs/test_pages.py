@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import html
 import re
 import shlex
 import subprocess
@@ -54,7 +56,10 @@ def _commands(page: str) -> Iterator[str]:
                 yield part.strip()
 
 
-COMMANDS = sorted({(path.name, line) for path in PAGES for line in _commands(path.read_text("utf-8"))})
+# In the order of the page: what one writes the next may read.
+COMMANDS = list(
+    dict.fromkeys((path.name, line) for path in PAGES for line in _commands(path.read_text("utf-8")))
+)
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +105,32 @@ def test_each_myth_has_its_answer(number: int):
         title for title in sections if re.search(myth.never, title, re.IGNORECASE) and title in myth.says
     ]
     assert {code for code, _, _ in myth.true} <= set(re.findall(r"OOM\d{3}", sections[said]))
+
+
+def _script_of_the_pictures() -> str:
+    tree = ast.parse((DOCS / "pictures" / "make.py").read_text("utf-8"))
+    (train,) = [
+        node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        if ast.unparse(node.targets[0]) == "TRAIN"
+    ]
+    return train
+
+
+@pytest.mark.parametrize("name", ["check", "diff", "fix", "rule"])
+def test_pictures_show_what_happens(name: str, tmp_path: Path):
+    picture = (DOCS / "pictures" / f"{name}.svg").read_text("utf-8")
+    lines: dict[float, str] = {}
+    for y, text in re.findall(r'<text [^>]*y="([\d.]+)"[^>]*>(.*?)</text>', picture):
+        lines[float(y)] = lines.get(float(y), "") + html.unescape(text)
+    shown = [line.replace("\xa0", " ") for _, line in sorted(lines.items())]
+    (tmp_path / "train.py").write_text(_script_of_the_pictures(), encoding="utf-8")
+    expected = ""
+    for command in [line[1:].strip() for line in shown if line.startswith("$")]:
+        done = oomlint(*shlex.split(command)[1:], cwd=tmp_path)
+        expected += f"$ {command}{done.stdout}{done.stderr}"
+    # Where a line was folded is the terminal's affair.
+    said = "".join("".join(shown).split())
+    assert said == "".join(expected.split()), "run: python docs/pictures/make.py"
+    assert expected

@@ -96,11 +96,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 def test_every_rule_has_a_page_with_what_its_record_says(site: Site):
-    assert {name for name in site.pages if re.fullmatch(r"rules/OOM\d{3}\.html", name)} == {
-        f"rules/{code}.html" for code in RULES
+    assert {name for name in site.pages if re.fullmatch(r"rules/OOM\d{3}/index\.html", name)} == {
+        f"rules/{code}/index.html" for code in RULES
     }
     for code, rule in RULES.items():
-        text = site.pages[f"rules/{code}.html"].text
+        text = site.pages[f"rules/{code}/index.html"].text
         assert f"{code} {rule.name}" in text
         assert f"usually {rule.severity}" in text
         assert ("--preview" in text) >= rule.preview
@@ -110,7 +110,7 @@ def test_every_rule_has_a_page_with_what_its_record_says(site: Site):
 
 def test_the_overview_has_every_rule(site: Site):
     linked = {urldefrag(link).url for link in site.pages["rules/index.html"].links}
-    assert linked >= {f"{code}.html" for code in RULES}
+    assert linked >= {f"{code}/index.html" for code in RULES}
 
 
 def test_links_and_anchors_resolve(site: Site):
@@ -171,9 +171,9 @@ def test_the_reference_has_every_configuration_key(site: Site):
 
 
 def test_codes_in_prose_are_links(site: Site):
-    links = {urldefrag(link).url for link in site.pages["rules/OOM504.html"].links}
-    assert "OOM502.html" in links
-    assert "rules/OOM305.html" in {urldefrag(link).url for link in site.pages["which-cause.html"].links}
+    links = {urldefrag(link).url for link in site.pages["rules/OOM504/index.html"].links}
+    assert "../OOM502/index.html" in links
+    assert "rules/OOM305/index.html" in {urldefrag(link).url for link in site.pages["which-cause.html"].links}
 
 
 def test_the_numbers_are_those_of_the_recorded_rows(site: Site):
