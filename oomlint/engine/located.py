@@ -13,7 +13,7 @@ from oomlint.findings.model import Evidence, Finding, Fix
 from oomlint.findings.registry import RegisteredRule
 from oomlint.findings.suppressions import Suppressions
 from oomlint.syntax.positions import PositionError, Positions
-from oomlint.syntax.resolve import EditError, resolve
+from oomlint.syntax.resolve import EditError, named_nodes, resolve
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -33,7 +33,7 @@ class LocationError(Exception):
 
 
 class _Map:
-    """The positions of all places of some findings: one pass over each file that they touch."""
+    """The positions of all places of some findings and of what their fixes name: one pass over each file."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         nodes: dict[Source, list[cst.CSTNode]] = defaultdict(list)
@@ -42,7 +42,13 @@ class _Map:
             for evidence in finding.evidence:
                 if evidence.place is not None:
                     nodes[evidence.place.source].append(evidence.place.node)
+            for edit in finding.fix.edits if finding.fix is not None else ():
+                nodes[edit.place.source] += named_nodes(edit)
         self._positions = {source: _positions(source, wanted) for source, wanted in nodes.items()}
+
+    def of(self, source: Source) -> Positions:
+        """The positions in one file."""
+        return self._positions[source]
 
     def span(self, place: Place) -> tuple[int, int]:
         positions = self._positions[place.source]
@@ -108,7 +114,7 @@ def locate(
         if finding.fix is not None:
             fixes[id(diagnostics[-1])] = (finding.place.source, finding.fix)
     kept = strongest(diagnostics)
-    return _with_fixes(kept, fixes, policy), list(broken.items())
+    return _with_fixes(kept, fixes, places, policy), list(broken.items())
 
 
 def _located(document: Document, edit: TextEdit) -> LocatedEdit:
@@ -116,7 +122,7 @@ def _located(document: Document, edit: TextEdit) -> LocatedEdit:
 
 
 def _with_fixes(
-    diagnostics: Sequence[Diagnostic], fixes: dict[int, tuple[Source, Fix]], policy: Policy
+    diagnostics: Sequence[Diagnostic], fixes: dict[int, tuple[Source, Fix]], places: _Map, policy: Policy
 ) -> list[Diagnostic]:
     """Resolve the edits of what is reported, all of one file at once. A fix that cannot be written is left out."""
     from dataclasses import replace
@@ -133,7 +139,9 @@ def _with_fixes(
             waiting[source].append((id(diagnostic), fix))
     for source, wanted in waiting.items():
         document = source.document
-        for (key, fix), edits in zip(wanted, resolve(source, [fix.edits for _, fix in wanted])):
+        for (key, fix), edits in zip(
+            wanted, resolve(source, [fix.edits for _, fix in wanted], places.of(source))
+        ):
             if not isinstance(edits, EditError):
                 located = (_located(document, edit) for edit in edits)
                 written[key] = ProposedFix(fix.message, fix.safety, tuple(located))

@@ -17,13 +17,14 @@ class EditError(Exception):
 class Layout:
     """One document, as the resolving of edits sees it."""
 
-    def __init__(self, source: Source, nodes: Iterable[cst.CSTNode]) -> None:
+    def __init__(self, source: Source, nodes: Iterable[cst.CSTNode], known: Positions | None = None) -> None:
         self.source = source
         self.text = source.document.text
         self.lines = source.document.lines
         self.newline = source.module.default_newline
         self.unit = source.module.default_indent
-        self._positions = [Positions(source, nodes)]
+        self._positions = [] if known is None else [known]
+        self.look_up(nodes)
 
     def look_up(self, nodes: Iterable[cst.CSTNode]) -> None:
         """Work out the positions of more nodes."""

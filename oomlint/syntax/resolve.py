@@ -27,7 +27,7 @@ from oomlint.syntax.edits import (
 )
 from oomlint.syntax.import_edits import add_import
 from oomlint.syntax.layout import EditError, Layout
-from oomlint.syntax.positions import PositionError
+from oomlint.syntax.positions import PositionError, Positions
 from oomlint.syntax.source import Source
 from oomlint.syntax.statement_edits import (
     Moved,
@@ -42,14 +42,18 @@ from oomlint.syntax.statements import Anchor, anchor
 __all__ = ["EditError", "resolve", "resolve_one"]
 
 
-def resolve(source: Source, fixes: Sequence[Sequence[Edit]]) -> list[tuple[TextEdit, ...] | EditError]:
+def resolve(
+    source: Source, fixes: Sequence[Sequence[Edit]], known: Positions | None = None
+) -> list[tuple[TextEdit, ...] | EditError]:
     """The text edits of each fix of one document, or why it cannot be written.
 
-    All fixes at once, because positions cost a code generation of the whole file.
+    All fixes at once, because positions cost a code generation of the whole file; `known` has those that were
+    worked out already.
     """
     fixes = [list(edits) for edits in fixes]
     try:
-        layout = Layout(source, [node for edits in fixes for edit in edits for node in _nodes(edit)])
+        named = [node for edits in fixes for edit in edits for node in named_nodes(edit)]
+        layout = Layout(source, named, known)
         _look_up_statements(layout, fixes)
     except PositionError as error:
         return [EditError(str(error)) for _ in fixes]
@@ -64,7 +68,7 @@ def resolve_one(source: Source, edits: Sequence[Edit]) -> tuple[TextEdit, ...]:
     return found
 
 
-def _nodes(edit: Edit) -> Iterator[cst.CSTNode]:
+def named_nodes(edit: Edit) -> Iterator[cst.CSTNode]:
     """The nodes that an edit names."""
     yield edit.place.node
     match edit:

@@ -105,12 +105,14 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """The optimizer's own accumulation under a strategy, then the sums made by hand."""
     yield from _under_a_strategy(trace)
     yield from _conditional_under_a_strategy(trace)
-    over = _batch_loops(trace)
+    over: set[int] | None = None
     for update in updates.updates(trace):
         found = _accumulated(trace, update)
         if found is None:
             continue
         accumulator, gradients = found
+        if over is None:  # most scripts have no such update, and this looks at every loop
+            over = _batch_loops(trace)
         each = _round(gradients, over)
         if each is None:
             continue
