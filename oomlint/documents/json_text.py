@@ -113,6 +113,20 @@ class _Unit:
     gap: str | None = None
 
 
+def string_at(written: str, row: int) -> int:
+    """Where the string starts that has a row of the text in it; the text is a string, or a list of strings."""
+    passed = 1
+    found = 0
+    for token in _STRING.finditer(written):
+        if token[1]:
+            found = token.start()
+            units = _UNIT.findall(token[1])
+            passed += units.count("\\n")
+            if row < passed or (row == passed and units[-1] != "\\n"):
+                break
+    return found
+
+
 def edited_strings(written: str, edits: Sequence[TextEdit], *, ascii_only: bool) -> str:
     """A JSON string, or list of strings that are the rows of a text, after edits of that text.
 
@@ -132,6 +146,8 @@ def edited_strings(written: str, edits: Sequence[TextEdit], *, ascii_only: bool)
         *spelled, last = _UNIT.findall(token[1])
         units += (_Unit(one) for one in spelled)
         units.append(_Unit(last, behind))
+    if units[-1].written != "\\n":  # what is added to the last row belongs to it
+        units[-1] = _Unit(units[-1].written)
     new: list[_Unit] = []
     done = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):

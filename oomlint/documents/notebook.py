@@ -17,8 +17,9 @@ from oomlint.documents.json_text import (
     object_reader,
     read_spanned,
     read_whole,
+    string_at,
 )
-from oomlint.documents.lines import Location
+from oomlint.documents.lines import LineIndex, Location
 from oomlint.documents.parts import Broken, Part, PartedDocument
 from oomlint.documents.python_file import DocumentError
 from oomlint.documents.python_syntax import PYTHON_2
@@ -33,6 +34,9 @@ _READ = object_reader(
 _INDENTED = re.compile(r"(?:[ \t]*(?:\r\n?|\n))*(?P<indent>[ \t]+)\S")
 _ESCAPED = re.compile(r"\\u[0-9a-fA-F]{4}")
 
+_OTHER_KERNELS = re.compile(
+    r"(?:bash|deno|evcxr|ir|javascript|julia|matlab|octave|ruby|rust|scala|swift|xcpp)\b", re.I
+)
 _HOSTS = frozenset(("accelerator", "colab", "kaggle"))  # what Colab and Kaggle write in the metadata
 
 Self = TypeVar("Self", bound="Notebook")
@@ -76,6 +80,14 @@ class Notebook(PartedDocument):
         for part in self.parts:
             if part.number == location.cell:
                 return part.start + part.to_text(location.row, location.column)
+        raise ValueError(f"cell {location.cell} has no part in the program")
+
+    def file_row(self, location: Location) -> int:
+        """The row of the file that holds a row of a cell, for who shows the file as it lies on the disk."""
+        for part, (start, end) in zip(self.parts, self._spans, strict=True):
+            if part.number == location.cell:
+                at = start + string_at(self._file_text[start:end], location.row)
+                return LineIndex(self._file_text).row(at)
         raise ValueError(f"cell {location.cell} has no part in the program")
 
     def with_changes(self: Self, changes: Mapping[int, Sequence[TextEdit]]) -> Self:
@@ -188,9 +200,10 @@ def _is_other_language(content: dict[str, Any]) -> bool:
     for table, key in (("kernelspec", "language"), ("language_info", "name")):
         entry = metadata.get(table) if isinstance(metadata, dict) else None
         name = entry.get(key) if isinstance(entry, dict) else None
-        if isinstance(name, str) and name and not name.lower().startswith(("python", "ipython")):
-            return True
-    return False
+        if isinstance(name, str) and name:
+            return not name.lower().startswith(("python", "ipython"))
+    kernel = metadata.get("kernelspec") if isinstance(metadata, dict) else None
+    return isinstance(kernel, dict) and _OTHER_KERNELS.match(str(kernel.get("name"))) is not None
 
 
 def _source(cell: Any) -> tuple[str, tuple[int, int]] | None:

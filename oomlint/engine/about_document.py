@@ -59,7 +59,10 @@ def syntax_error(
 
 
 def broken_cells(document: Document, policy: Policy) -> Iterator[Diagnostic]:
-    """Cells of a notebook that do not parse: the others are checked without them."""
+    """Cells of a notebook that do not parse: the others are checked without them.
+
+    A note, because such cells are everyday: an exercise's blank, a thought that was not finished.
+    """
     if not isinstance(document, PartedDocument) or not policy.reports(SYNTAX_ERROR.code, document.filename):
         return
     for broken in document.broken:
@@ -69,7 +72,7 @@ def broken_cells(document: Document, policy: Policy) -> Iterator[Diagnostic]:
             Diagnostic(
                 code=SYNTAX_ERROR.code,
                 name=SYNTAX_ERROR.name,
-                severity=Severity.WARNING,
+                severity=Severity.NOTE,
                 message=f"Python cannot parse this cell: {broken.fault.message}",
                 filename=document.filename,
                 location=location,

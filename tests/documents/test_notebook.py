@@ -85,7 +85,13 @@ def test_a_notebook_of_another_language_is_silent(language: str) -> None:
     for metadata in ({"kernelspec": {"language": language}}, {"language_info": {"name": language}}):
         document = notebook(code("x <- keras("), **metadata)
         assert (document.text, document.parts, document.broken) == ("", (), ())
-    assert notebook(code("x = 1"), kernelspec={"language": "python"}).parts
+    assert notebook(code("x = 1"), kernelspec={"language": "python", "name": "julia-like"}).parts
+
+
+def test_a_kernel_is_known_by_its_name_where_no_language_is_said() -> None:
+    assert notebook(code("x = 1"), kernelspec={"name": "swift"}).parts == ()
+    assert notebook(code("x = 1"), kernelspec={"name": "julia-1.6"}).parts == ()
+    assert notebook(code("x = 1"), kernelspec={"name": "irish-project"}).parts
 
 
 def test_a_cell_that_does_not_parse_costs_only_itself() -> None:
@@ -116,10 +122,21 @@ def test_an_insertion_behind_the_last_row_stays_in_its_cell() -> None:
     behind = document.text.index("import b") + len("import b\n")
     after = document.with_edits([TextEdit(behind, behind, "import c\n")])
     assert sources(after.raw) == ["import a\nimport b\nimport c", "# first\nx = 1"]
+    # Split where Jupyter splits, so that saving it there changes nothing.
+    assert json.loads(after.raw)["cells"][0]["source"] == ["import a\n", "import b\n", "import c"]
     before = document.text.index("# first")
     after = document.with_edits([TextEdit(before, before, "import c\n")])
     assert sources(after.raw) == ["import a\nimport b", "import c\n# first\nx = 1"]
     assert json.loads(after.raw)["cells"][1]["source"] == ["import c\n", "# first\n", "x = 1"]
+
+
+def test_rows_of_the_file() -> None:
+    document = notebook(text("# x"), code(["import a\n", "\n", "b = 1\n", "c = 2"]), code("d = 3\ne = 4"))
+    rows = document.raw.decode().splitlines()
+    for cell, row, word in ((2, 1, "import a"), (2, 3, "b = 1"), (2, 4, "c = 2"), (3, 2, "d = 3")):
+        assert word in rows[document.file_row(Location(row, 1, cell)) - 1]
+    with pytest.raises(ValueError, match="cell 1"):
+        document.file_row(Location(1, 1, 1))
 
 
 def test_a_removed_last_row_leaves_no_empty_one() -> None:

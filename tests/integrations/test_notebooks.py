@@ -118,7 +118,7 @@ def test_comments_in_cells_and_patterns_suppress(tmp_path: Path) -> None:
 def test_a_cell_that_does_not_parse_is_a_finding_in_that_cell(tmp_path: Path) -> None:
     write_notebook(tmp_path / "a.ipynb", SETUP, "model = = 1", LOAD, PIPELINE)
     done = oomlint("check", "a.ipynb", "--output-format", "concise", cwd=tmp_path)
-    assert "a.ipynb:cell 3:1:9: OOM001 Python cannot parse this cell: invalid syntax (warning)" in done.stdout
+    assert "a.ipynb:cell 3:1:9: OOM001 Python cannot parse this cell: invalid syntax (note)" in done.stdout
     assert "cell 5:3:17: OOM301" in done.stdout
 
 
