@@ -9,6 +9,7 @@ from oomlint.findings.diagnostic import Diagnostic
 from oomlint.findings.fingerprints import path_from
 from oomlint.findings.model import Severity
 from oomlint.report import explaining
+from oomlint.report.file_rows import row_in_file
 from oomlint.report.reported import Reported
 from oomlint.report.summary import closing
 
@@ -28,10 +29,13 @@ def _annotation(diagnostic: Diagnostic, run: Reported) -> str:
         "title": f"{diagnostic.code} {diagnostic.name}",
         "file": path_from(diagnostic.filename, run.root),
     }
-    if not start.cell:
-        properties |= {"line": start.row, "endLine": end.row}
-        if start.row == end.row:  # columns of two rows are refused
-            properties |= {"col": start.column, "endColumn": end.column}
+    properties |= {
+        "line": row_in_file(diagnostic.filename, start),
+        "endLine": row_in_file(diagnostic.filename, end),
+    }
+    # Columns of two rows are refused, and those of a cell are not those of the file.
+    if start.row == end.row and not start.cell:
+        properties |= {"col": start.column, "endColumn": end.column}
 
     lines = (explaining.summary(diagnostic), *explaining.details(diagnostic, explaining.places(run.root)))
     return _command(_COMMANDS[diagnostic.severity], properties, "\n".join(lines))

@@ -8,6 +8,7 @@ from oomlint.findings.diagnostic import Diagnostic
 from oomlint.findings.fingerprints import fingerprints, path_from
 from oomlint.findings.model import Severity
 from oomlint.report import explaining
+from oomlint.report.file_rows import row_in_file
 from oomlint.report.reported import Reported
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
@@ -21,8 +22,8 @@ def report(run: Reported) -> str:
 
 
 def _issue(diagnostic: Diagnostic, fingerprint: str, run: Reported) -> dict[str, object]:
-    start, end = diagnostic.location, diagnostic.end_location
-    rows = {"begin": 1, "end": 1} if start.cell else {"begin": start.row, "end": end.row}
+    places = {"begin": diagnostic.location, "end": diagnostic.end_location}
+    rows = {name: row_in_file(diagnostic.filename, place) for name, place in places.items()}
 
     details = "\n".join(explaining.details(diagnostic, explaining.places(run.root)))
     return {

@@ -14,6 +14,7 @@ from oomlint.findings.diagnostic import Diagnostic
 from oomlint.findings.fingerprints import path_from
 from oomlint.findings.own import INTERNAL_ERROR
 from oomlint.report import explaining
+from oomlint.report.file_rows import row_in_file
 from oomlint.report.paths import spot
 from oomlint.report.reported import Reported
 from oomlint.report.summary import plural
@@ -67,8 +68,8 @@ def _case(diagnostic: Diagnostic, path: str, name: str, kind: str, run: Reported
     attributes = {"message": explaining.summary(diagnostic)}
     if kind != "skipped":
         attributes["type"] = diagnostic.code
-    row = {} if diagnostic.location.cell else {"line": diagnostic.location.row}
-    owner = {"classname": path, "name": name, "file": path, **row, "time": "0"}
+    row = row_in_file(diagnostic.filename, diagnostic.location)
+    owner = {"classname": path, "name": name, "file": path, "line": row, "time": "0"}
     return _tag("testcase", owner, _tag(kind, attributes, _escaped(text)))
 
 

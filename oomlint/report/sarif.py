@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from oomlint.documents.lines import Location
 from oomlint.findings.diagnostic import Diagnostic, EvidenceNote, LocatedEdit
 from oomlint.findings.fingerprints import fingerprints, path_from
 from oomlint.report import explaining
+from oomlint.report.file_rows import row_in_file
 from oomlint.report.pages import home
 from oomlint.report.reported import Reported
 from oomlint.report.sarif_rules import descriptors
@@ -114,7 +114,7 @@ class _Result:
         start, end = diagnostic.location, diagnostic.end_location
         physical = {
             "artifactLocation": _artifact(diagnostic.filename, self._root),
-            "region": _region(start, end),
+            "region": _region(diagnostic.filename, start, end),
         }
         if not start.cell and diagnostic.lines:
             physical["contextRegion"] = {
@@ -134,7 +134,7 @@ class _Result:
                 "id": number,
                 "physicalLocation": {
                     "artifactLocation": _artifact(note.filename, self._root),
-                    "region": _region(start),
+                    "region": _region(note.filename, start),
                 },
                 "message": {"text": note.text},
                 **_in_cell(start),
@@ -172,12 +172,16 @@ def _backslash(found: re.Match[str]) -> str:
     return f"\\{found[0]}"
 
 
-def _region(start: Location, end: Location | None = None) -> dict[str, Any]:
-    """Rows and columns; of a notebook the file's first line, because its cells have lines of their own."""
+def _region(filename: str, start: Location, end: Location | None = None) -> dict[str, Any]:
+    """Rows and columns of the file. The rows of a notebook are those of its JSON, without columns."""
     if start.cell:
-        return {"startLine": 1}
-    region = {"startLine": start.row, "startColumn": start.column}
-    return region if end is None else {**region, "endLine": end.row, "endColumn": end.column}
+        return {"startLine": row_in_file(filename, start), "endLine": row_in_file(filename, end or start)}
+    return {"startLine": start.row, "startColumn": start.column} if end is None else _span(start, end)
+
+
+def _span(start: Location, end: Location) -> dict[str, int]:
+    places = {"startLine": start.row, "startColumn": start.column}
+    return {**places, "endLine": end.row, "endColumn": end.column}
 
 
 def _in_cell(location: Location) -> dict[str, Any]:
@@ -189,7 +193,7 @@ def _in_cell(location: Location) -> dict[str, Any]:
 
 
 def _replacement(edit: LocatedEdit) -> dict[str, Any]:
-    replacement: dict[str, Any] = {"deletedRegion": _region(edit.location, edit.end_location)}
+    replacement: dict[str, Any] = {"deletedRegion": _span(edit.location, edit.end_location)}
     if edit.edit.text:
         replacement["insertedContent"] = {"text": edit.edit.text}
     return replacement
@@ -218,6 +222,3 @@ def _quoted(path: str) -> str:
     from urllib.parse import quote
 
     return quote(fsencode(path))
-
-
-__all__: Sequence[str] = ("SCHEMA", "report")

@@ -492,7 +492,37 @@ def test_github_names_the_cell():
     ((_, properties, message),) = commands(github.report(Reported([in_cell])))
     assert message == "cell 3, line 2: the buffer holds 5 GiB"
     assert properties["file"] == "book.ipynb"
-    assert "line" not in properties
+    assert not {"col", "endColumn"} & properties.keys()
+
+
+def test_lines_of_a_notebook_are_those_of_its_file(tmp_path):
+    """A pull request shows a notebook as JSON; there the annotation has to stand beside the call."""
+    imports, rest = README_SCRIPT.split("\n\n", 1)
+    cells = [
+        {
+            "cell_type": "code",
+            "execution_count": None,
+            "metadata": {},
+            "outputs": [],
+            "source": source.splitlines(True),
+        }
+        for source in (imports, rest)
+    ]
+    book = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (tmp_path / "book.ipynb").write_text(json.dumps(book, indent=1), encoding="utf-8")
+    rows = (tmp_path / "book.ipynb").read_text("utf-8").splitlines()
+    (row,) = (number for number, line in enumerate(rows, 1) if "shuffle(NUM_TRAIN)" in line)
+    select = ("--select", "OOM301")
+    ((_, properties, message),) = commands(check(tmp_path, "github", *select))
+    assert (properties["line"], properties["endLine"]) == (str(row), str(row))
+    assert message.startswith("cell 2, line 9: ")
+    (issue,) = json.loads(check(tmp_path, "gitlab", *select))
+    assert issue["location"]["lines"] == {"begin": row, "end": row}
+    (result,) = sarif_of(tmp_path, *select)["results"]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": row, "endLine": row}
+    assert "fixes" not in result
+    (suite,) = junitparser.JUnitXml.fromstring(check(tmp_path, "junit", *select))
+    assert [case._elem.get("line") for case in suite] == [str(row)]
 
 
 # GitLab

@@ -291,6 +291,20 @@ def test_notebooks(repository):
     assert re.search(r"^my book\.ipynb:cell 2:\d+:\d+: OOM301 ", done.output, re.MULTILINE)
 
 
+def test_twenty_scripts_give_what_the_command_gives(repository):
+    repository.reset({"id": "oomlint", "args": ["--output-format", "json-lines"]})
+    expected = command(lay_out(repository.folder))
+    done = repository.commit()
+    assert done.status != 0
+    found = [json.loads(line) for line in done.output.splitlines() if line.startswith("{")]
+    seen = {
+        Seen(Path(one["filename"]).name, one["location"]["row"], one["location"]["column"], one["code"])
+        for one in found
+    }
+    assert seen == expected
+    assert len(found) == len(expected)
+
+
 def test_the_configuration_in_the_readme(repository):
     """What the README shows is what runs, but for where the hooks come from."""
     block = README.split("### pre-commit")[1].split("```yaml\n")[1].split("```")[0]
