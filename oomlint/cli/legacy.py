@@ -62,7 +62,7 @@ def narrowed(
         compared = by.baseline.compared(diagnostics)
         known = len(diagnostics) - sum(compared.new)
         if known:
-            notes.append(f"{plural(known, 'finding')} more in the baseline.")
+            notes.append(f"{plural(known, 'more finding')} {'is' if known == 1 else 'are'} in the baseline.")
         if not (report.failed or report.problems or job.problems):
             in_scope = _scope(job, by.baseline, report)
             gone = sum(in_scope(entry) for entry in compared.unmet)
@@ -73,7 +73,9 @@ def narrowed(
     if by.changes is not None:
         elsewhere = len(diagnostics) - sum(by.changes.keeps(diagnostics))
         if elsewhere:
-            notes.append(f"{plural(elsewhere, 'finding')} more on lines that did not change.")
+            notes.append(
+                f"{plural(elsewhere, 'more finding')} {'is' if elsewhere == 1 else 'are'} on lines that did not change."
+            )
     shown = tuple(one for one, keep in zip(diagnostics, kept) if keep)
     hidden = [one for one, keep in zip(diagnostics, kept) if not keep]
     return replace(report, diagnostics=shown), hidden, notes
@@ -89,7 +91,8 @@ def write_baseline(job: Job) -> int:
         Path(given) if given else job.configurations.for_folder(_first_folder(job)).settings.root / FILE_NAME
     )
     root = _root(job, file)
-    before = Baseline.read(file, root) if file.exists() else Baseline(file, root)
+    is_first = not file.exists()
+    before = Baseline(file, root) if is_first else Baseline.read(file, root)
     report = job.run.check()
     troubles = (*job.problems, *report.problems)
     complain((*troubles, *report.remarks))
@@ -105,6 +108,8 @@ def write_baseline(job: Job) -> int:
             f"{_from_here(file)}: {plural(len(new), 'finding')} in {plural(len(after.counts()), 'file')}"
             f" ({len(new - old):,} added, {len(old - new):,} removed)."
         )
+        if is_first:
+            print(f"Report only what is new: oomlint check --baseline {_from_here(file)}")
     return 0
 
 

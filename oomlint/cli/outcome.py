@@ -54,7 +54,8 @@ def finish(
         remarks=remarks,
         suppressed=hidden,
         footnotes=notes,
-        quiet=arguments.quiet,
+        # "No findings in 0 files" would sound like good news beside a path that is not there.
+        quiet=arguments.quiet or (bool(troubles) and not report.files and not diagnostics),
         fails=fails,
     )
     show = render_statistics if arguments.statistics else render

@@ -6,6 +6,7 @@ A flag that is taken by its first letters (argparse's habit) breaks scripts as s
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -34,7 +35,10 @@ class Parser(argparse.ArgumentParser):
         return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong in one line, without the whole usage."""
+        """Say what is wrong in one line, without the whole usage; who gave nothing gets all of the help."""
+        if message.endswith("required: COMMAND"):
+            self.print_help(sys.stderr)
+            raise SystemExit(2)
         choice = re.match(r"argument (\S+): invalid choice: '([^']*)' \(choose from (.*)\)", message)
         if choice is not None:
             from oomlint.project.options import nearest
@@ -42,6 +46,8 @@ class Parser(argparse.ArgumentParser):
             choices = [word.strip().strip("'") for word in choice[3].split(",")]
             where = "" if choice[1] == "COMMAND" else f"{choice[1]}: "
             near = nearest(choice[2], choices)
+            if not where and os.path.exists(choice[2]):  # noqa: PTH110 - pathlib is not needed otherwise
+                near = f"oomlint check {choice[2]}"
             message = f"{where}invalid choice {choice[2]!r}: did you mean {near!r}? (of {', '.join(choices)})"
         print(f"oomlint: {message}", file=sys.stderr)
         print(f"usage: {self.usage or self.prog + ' [OPTIONS]'}; --help tells all", file=sys.stderr)

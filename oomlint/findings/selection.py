@@ -94,9 +94,10 @@ def check_codes(configuration: Configuration, rules: Sequence[RegisteredRule]) -
         for selector in selectors:
             if not _known(selector, codes, exact=key == "severity"):
                 hint = names.get(selector) or nearest(_digits(selector.upper()), codes)
+                origin = configuration.origins[key]
+                where = origin if origin == f"--{key}" else f"{origin}: {key}"
                 raise ConfigurationError(
-                    f"{configuration.origins[key]}: {key}: unknown code {selector!r}: did you mean {hint!r}?"
-                    + _missing()
+                    f"{where}: unknown code {selector!r}: did you mean {hint!r}?{_missing()}"
                 )
     if settings.rules:
         records = {entry.code: entry.rule for entry in rules} | {rule.code: rule for rule in OWN_RULES}

@@ -39,7 +39,8 @@ def legacy(tmp_path: Path) -> Repository:
     done = oomlint("check", "--select", "OOM301,OOM303", "--write-baseline", ".", cwd=repository.folder)
     assert (done.returncode, done.stdout) == (
         0,
-        f"{FILE}: 3 findings in 2 files (3 added, 0 removed).\n",
+        f"{FILE}: 3 findings in 2 files (3 added, 0 removed).\n"
+        f"Report only what is new: oomlint check --baseline {FILE}\n",
     ), done.stderr
     repository.commit("baseline")
     return repository
@@ -60,7 +61,7 @@ def _found(done: Done) -> list[str]:
 def test_what_was_there_is_not_reported_and_what_is_new_is(legacy):
     quiet = _check(legacy)
     assert (quiet.returncode, _found(quiet)) == (0, [])
-    assert "3 findings more in the baseline." in quiet.stdout.splitlines()
+    assert "3 more findings are in the baseline." in quiet.stdout.splitlines()
     legacy.write("src/train.py", LEGACY + PREFETCH.replace("500", "900"))
     done = _check(legacy)
     assert (done.returncode, _found(done)) == (1, ["src/train.py:12 OOM303"])
@@ -83,7 +84,7 @@ def test_a_file_renamed_in_git_keeps_its_findings(legacy, committed):
         legacy.commit("renamed")
     done = _check(legacy)
     assert _found(done) == ["src/fit.py:13 OOM303"]
-    assert "3 findings more in the baseline." in done.stdout
+    assert "3 more findings are in the baseline." in done.stdout
     # pre-commit names the changed files and no other.
     assert _found(_check(legacy, "src/fit.py")) == ["src/fit.py:13 OOM303"]
 
@@ -97,7 +98,7 @@ def test_a_folder_renamed_with_the_only_commit_of_a_shallow_clone_at_hand(legacy
     clone = Repository(tmp_path / "clone")
     done = _check(clone)
     assert (done.returncode, _found(done)) == (0, [])
-    assert "3 findings more in the baseline." in done.stdout
+    assert "3 more findings are in the baseline." in done.stdout
 
 
 def test_a_copy_is_new_and_a_move_into_another_file_is_not(legacy):
@@ -164,7 +165,7 @@ def test_two_branches_that_add_entries_merge(legacy):
     legacy.git("merge", "-q", "-m", "both", "one")
     done = _check(legacy)
     assert (done.returncode, _found(done)) == (0, [])
-    assert "5 findings more in the baseline." in done.stdout
+    assert "5 more findings are in the baseline." in done.stdout
     before = (legacy.folder / FILE).read_bytes()
     oomlint("check", "--select", "OOM301,OOM303", "--write-baseline", cwd=legacy.folder)
     after = (legacy.folder / FILE).read_bytes()

@@ -60,7 +60,7 @@ def _found(done: Done) -> list[str]:
 def test_nothing_changed_nothing_reported(repository):
     done = _check(repository)
     assert (done.returncode, _found(done)) == (0, [])
-    assert "3 findings more on lines that did not change." in done.stdout.splitlines()
+    assert "3 more findings are on lines that did not change." in done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("state", ["committed", "staged", "uncommitted"])

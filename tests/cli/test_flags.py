@@ -153,7 +153,16 @@ def test_what_does_not_go_is_said_in_a_line(project, arguments, said):
     assert len(done.stderr.splitlines()) <= 2
 
 
-def test_a_mistyped_command_names_the_nearest():
+def test_a_mistyped_command_names_the_nearest(project):
     done = oomlint("chekc")
     assert done.returncode == 2
     assert "did you mean 'check'?" in done.stderr
+    forgotten = oomlint("train.py", cwd=project)
+    assert forgotten.returncode == 2
+    assert "did you mean 'oomlint check train.py'?" in forgotten.stderr
+
+
+def test_a_path_that_is_not_there_is_no_good_news(project):
+    done = oomlint("check", "nowhere", cwd=project)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "oomlint: nowhere: no such file or folder\n"
