@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -37,10 +36,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Codes become links; numbers come from the benchmarks' own rows."""
+    if page.file.src_uri.startswith(("rules/OOM", "tour")):
+        page.meta["hide"] = ["toc"]  # code and pictures need the width
     markdown = numbers_of.filled(markdown)
     return rule_pages.linked(markdown, page.file.src_uri)
-
-
-def on_page_context(context: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Generated pages have no source to edit."""
-    return context

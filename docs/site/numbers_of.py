@@ -12,15 +12,15 @@ from typing import Any
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks" / "estimate"
 WAYS = {
-    "ours": "oomlint's rules",
-    "formula": "twice the outputs of all layers and the weights",
+    "ours": "**oomlint's rules**",
+    "formula": "the formula people copy",
     "grappler": "TensorFlow's own estimator",
-    "liveness": "plain liveness of the graph's tensors",
+    "liveness": "plain liveness",
 }
 SETS = {
-    "HELD_OUT": "models that the rules were not made for",
-    "SECOND_LOOK": "a second set, written after the rules",
-    "THIRD_LOOK": "a third set, written after the second",
+    "HELD_OUT": "Models that the rules were not made for",
+    "SECOND_LOOK": "A second set, written after the rules",
+    "THIRD_LOOK": "A third set, written after the second",
 }
 
 
@@ -62,15 +62,18 @@ def compiler() -> str:
     """Engine graph's rules for XLA beside XLA's own compiler, and other ways beside the same rows."""
     configurations = runpy.run_path(str(BENCHMARKS / "xla_configurations.py"))
     rows = {row["configuration"]: row for row in _rows("xla_rules.jsonl")}
-    lines = []
+    parts = []
+    head = ("", "half within", "nine in ten within", "most under", "most over")
     for name, words in SETS.items():
         chosen = [rows[key] for key in configurations.get(name, ()) if key in rows]
+        lines = []
         for way, about in WAYS.items():
             off = [row[way] / row["xla"] - 1 for row in chosen if row.get(way) is not None]
             if off:
-                lines.append((f"{words} ({len(off)})" if way == "ours" else "", about, *_errors(off)))
-    head = ("compared on", "way", "half within", "nine in ten within", "most under", "most over")
-    return _table(head, lines)
+                lines.append((about, *_errors(off)))
+        if lines:
+            parts += [f"{words} ({len(chosen)} compiled):", _table(head, lines)]
+    return "\n\n".join(parts)
 
 
 def _errors(off: list[float]) -> tuple[str, str, str, str]:

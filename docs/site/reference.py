@@ -28,7 +28,7 @@ def commands() -> str:
     parser = build_parser()
     parts = ["# Commands", "What `oomlint COMMAND --help` says, on one page."]
     for name, command in _commands(parser):
-        parts += [f"## oomlint {name}", _sentence(command.description or "")]
+        parts += [f"## oomlint {name}", _sentence(_text(command.description or ""))]
         for group in command._action_groups:
             actions = [action for action in group._group_actions if _shown(action)]
             if not actions:
@@ -36,7 +36,7 @@ def commands() -> str:
             if group.title and group.title not in ("positional arguments", "options"):
                 parts.append(f"### {name}: {group.title}")
                 if group.description:
-                    parts.append(_sentence(group.description))
+                    parts.append(_sentence(_text(group.description)))
             rows = ["| | |", "|---|---|", *(_row(action) for action in actions)]
             parts.append(wrapped("flags", rows))
         if command.epilog:
@@ -72,13 +72,15 @@ def _names(action: argparse.Action) -> str:
     if action.nargs == "?":
         joined = [f"{name}[={value}]" if name.startswith("--") else name for name in action.option_strings]
     else:
-        joined = [f"{name} {value}".strip() for name in action.option_strings[-1:]]
+        # Some are given their value by "=" alone.
+        joined = [f"{name} {value}".strip().replace(" [=", "[=") for name in action.option_strings[-1:]]
         joined = [*action.option_strings[:-1], *joined]
     return ", ".join(f"`{name}`" for name in joined)
 
 
 def _text(text: str) -> str:
-    return text.replace("|", "\\|").replace("%%", "%").replace("<", "&lt;")
+    text = text.replace("|", "\\|").replace("%%", "%").replace("<", "&lt;")
+    return re.sub(r"(?<![\w`-])--[a-z][\w-]+", r"`\g<0>`", text)
 
 
 def _sentence(text: str) -> str:
@@ -138,7 +140,7 @@ def _key(option: Option, flags: dict[str, str]) -> Iterator[str]:
     if shown:
         yield "```toml\n" + shown[0].partition("  #")[0].rstrip() + "\n```"
     else:
-        block = re.search(rf"^\[tool\.oomlint\.{option.key}\]\n[^\[]*", example(), re.MULTILINE)
+        block = re.search(rf"^\[tool\.oomlint\.{option.key}\]\n(?:[^\[\n].*\n?)*", example(), re.MULTILINE)
         if block:
             yield "```toml\n" + block[0].strip() + "\n```"
 

@@ -33,8 +33,6 @@ ABOUT = {
     "6": "Layers and steps that do not fit, however the data comes.",
     "9": "No mistakes: ways to need less. They run with `--extend-select OOM9`.",
 }
-# The code of a rule's examples needs the width.
-FRONT = "---\nhide:\n  - toc\n---"
 _CODE = re.compile(r"OOM\d{3}")
 _FENCE = re.compile(r"^([ \t]*)(```+)[^\n]*\n.*?^\1\2[ \t]*$", re.MULTILINE | re.DOTALL)
 # What a code is left alone in: a link, an anchor, a comment, inline code with more in it than the code.
@@ -114,7 +112,6 @@ def page(code: str) -> str:
     return "\n\n".join(
         part
         for part in (
-            FRONT,
             f"# {code} {rule.name}",
             summary,
             facts(rule),
