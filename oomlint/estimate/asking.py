@@ -62,9 +62,7 @@ def request_for(target: Target, model: str | None, options: dict[str, Any]) -> R
         return Request(target.text, names={"saved": str(target.path.resolve())}, **options)
     from oomlint.estimate.slicing.script import slice_script
 
-    sliced = slice_script(
-        target.path, function=target.name, model=model, values=options["arguments"] | options.get("data", {})
-    )
+    sliced = slice_script(target.path, function=target.name, model=model, values=options["arguments"])
     if sliced.replicas and options["replicas"] == 1:
         options["replicas"] = sliced.replicas
     return Request(target.text, source=sliced.text, names=sliced.names, **options)

@@ -142,3 +142,48 @@ def test_layers_of_add_on_libraries_that_keras_has_by_now(tmp_path, monkeypatch)
     assert any("add-on" in one for one in subject.assumptions)
     with pytest.raises(EstimateError, match="SpectralNormalization"):
         build(tmp_path, text.replace("GroupNormalization(groups=3)", "SpectralNormalization()"), monkeypatch)
+
+
+def test_modules_that_nobody_should_import_and_names_with_slashes(tmp_path, monkeypatch):
+    text = """
+        from keras.models import Input
+        from keras.optimizers import adam_v2
+        from tensorflow.python import keras
+        from tensorflow.python.keras.layers import Dense, LSTM
+        inputs = Input((4, 3))
+        x = LSTM(2, U_regularizer="l2", forget_bias_init="one", name="block1/lstm")(inputs)
+        x = Dense(x.get_shape().as_list()[-1] + x._keras_shape[-1])(x)
+        model = keras.models.Model(inputs, x)
+        model.compile(adam_v2.Adam(learning_rate=0.1), "mse")
+        model.fit(x, y, batch_size=5)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 4 * (3 + 2 + 1) * 2 + 3 * 4
+
+
+def test_a_model_that_is_built_by_a_sample(tmp_path, monkeypatch):
+    text = """
+        import numpy as np
+        import tensorflow as tf
+        class Biased(tf.keras.layers.Layer):
+            def build(self, shape):
+                self.table = tf.Variable(tf.convert_to_tensor(np.zeros((shape[-1],), "float32")))
+                self.dense = tf.keras.layers.Dense(2)
+            def call(self, x):
+                return self.dense(x + self.table)
+        class Net(tf.keras.Model):
+            def __init__(self, shape, width):
+                super().__init__(shape)
+                self.heads = [Biased(), Biased()]
+            def call(self, x):
+                found = []
+                for value, head in zip([x, x], self.heads):
+                    found.append(head(value))
+                return tf.concat(found, -1)
+        model = Net((3,), 2)
+        model.compile("sgd", "mse")
+        model.fit(tf.zeros((8, 3)), tf.zeros((8, 4)), batch_size=4)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 2 * (3 * 2 + 2)  # Keras 3 counts no variable that is not its own
+    assert subject.data[1] == Spec((4, 4), "float32")

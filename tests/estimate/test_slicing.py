@@ -486,3 +486,16 @@ def test_loops_by_hand_of_a_notebook_are_not_trained_in_turns(tmp_path: Path):
     last = lines(sliced(tmp_path, text))[-1]
     assert last.startswith("oomlint_trained(two, ")
     assert "others" not in last
+
+
+def test_a_module_in_which_names_are_looked_up_is_kept_whole(tmp_path):
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "__init__.py").write_text("from .small import small\nfrom .large import large\n")
+    (tmp_path / "nets" / "small.py").write_text("def small():\n    return 1\n")
+    (tmp_path / "nets" / "large.py").write_text("def large():\n    return 2\n")
+    (tmp_path / "pyproject.toml").write_text("")
+    script = tmp_path / "train.py"
+    script.write_text("import nets\nmodel = getattr(nets, 'large')()\nmodel.fit(x, y, epochs=2)\n")
+    names = slice_script(script).names
+    assert "import large" in names["module:nets"]
+    assert "return 2" in names["module:nets.large"]

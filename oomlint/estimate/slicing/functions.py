@@ -165,6 +165,13 @@ class Functions:
                         return self.program.module(unit, base, one.level)
         return None
 
+    def looked_up(self, call: ast.Call, unit: Unit) -> Unit | None:
+        """The project's module in which a name is looked up that only a run tells: `getattr(encoders, name)`."""
+        if isinstance(call.func, ast.Name) and call.func.id in ("getattr", "vars") and call.args:
+            module = call.args[0]
+            return self.imported(unit, module.id) if isinstance(module, ast.Name) else None
+        return None
+
     def _imports_of(self, unit: Unit) -> list[ast.stmt]:
         known = self._imports.get(id(unit))
         if known is None:

@@ -86,10 +86,12 @@ class Needs:
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
                 self.require(one.id, scope)
             elif isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load):
-                if one.attr not in self.attributes:
-                    self.attributes.add(one.attr)
-                    self.changed = True
+                self.changed |= one.attr not in self.attributes
+                self.attributes.add(one.attr)
                 self._member(one, scope)
+            elif isinstance(one, ast.Call) and (unit := self.functions.looked_up(one, scope.unit)):
+                for name in unit.scope.bound:
+                    self.require(name, unit.scope)
 
     def _member(self, node: ast.Attribute, scope: Scope) -> None:
         """`package.module.name`, where the package is of the project: the name is needed there."""

@@ -122,7 +122,14 @@ class Taint:
         return bound
 
     def _yields_data(self, statement: ast.For, scope: Scope) -> bool:
-        """Whether a loop takes batches of data: `for images, labels in dataset.take(1)`."""
+        """Whether a loop takes batches of data: `for images, labels in dataset.take(1)`.
+
+        Not `for x, layer in zip(outputs, self.heads): found.append(layer(x))`.
+        """
+        targets = {one.id for one in ast.walk(statement.target) if isinstance(one, ast.Name)}
+        called = [one.func for one in ast.walk(statement) if isinstance(one, ast.Call)]
+        if any(isinstance(one, ast.Name) and one.id in targets for one in called):
+            return False
         return any(
             self.known.is_data(scope.unit, statement, name)
             for node in ast.walk(statement.target)

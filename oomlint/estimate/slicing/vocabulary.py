@@ -8,7 +8,7 @@ import re
 DATA_CALLS = re.compile(
     r"""numpy\.(load|loadtxt|genfromtxt|fromfile|memmap|fromtxt|recfromcsv)
     |pandas\.(read_\w+|concat|merge|get_dummies)
-    |(os\.(listdir|walk|scandir|getcwd|system|popen|stat)|os\.path\.(getsize|getmtime))
+    |(os\.(listdir|walk|scandir|system|popen|stat)|os\.path\.(getsize|getmtime))
     |glob\.i?glob|glob
     |.*\bdatasets?\.[\w.]*(load_data|fetch_\w+|load_\w+|get_data)
     |tensorflow_datasets\.\w+

@@ -12,6 +12,7 @@ from oomlint.estimate.result import ASSUMED_OPTIMIZER
 from oomlint.estimate.worker.compilation import asked_jit
 from oomlint.estimate.worker.generation import chosen, is_legacy, keras_of, tree
 from oomlint.estimate.worker.making import Made, _failed, near
+from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.state import own_optimizers
 from oomlint.estimate.worker.subject import Spec
 
@@ -25,10 +26,48 @@ def built_outputs(model: Any, x: Any) -> Any:
             return keras.KerasTensor(spec.shape, spec.dtype)
         return keras.Input(batch_size=spec.shape[0], shape=spec.shape[1:], dtype=spec.dtype)
 
+    given = tree().map_structure(symbolic, x)
     try:
-        return model(tree().map_structure(symbolic, x))
+        return model(given)
     except Exception as error:
+        outputs = _of_one_sample(model, x, given) if hasattr(keras, "KerasTensor") else None
+        if outputs is not None:
+            return outputs
         raise _failed(error, f"calling the model on {_words(x)}") from error
+
+
+_LARGEST = 1 << 22  # numbers in a sample: a forward pass of more is no small matter on a CPU
+
+
+def _of_one_sample(model: Any, x: Any, given: Any) -> Any:
+    """The outputs of a model whose code needs numbers: it is called on one sample of zeros; None where that fails, too.
+
+    A layer may make variables of tensors when it is built, as Keras 2 let it.
+    """
+    import math
+
+    import numpy
+
+    keras = keras_of(model)
+    if keras.backend.backend() != "tensorflow" or any(
+        math.prod(spec.shape[1:]) > _LARGEST for spec in tree().flatten(x)
+    ):
+        return None
+
+    def zeros(spec: Spec) -> Any:
+        return keras.ops.convert_to_tensor(numpy.zeros((1, *spec.shape[1:]), spec.dtype))
+
+    batch = tree().flatten(x)[0].shape[0]
+    try:
+        outputs = model(tree().map_structure(zeros, x))
+        try:
+            return model(given)
+        except Exception:  # the user's own code: its outputs are known by now
+            return tree().map_structure(
+                lambda one: keras.KerasTensor((batch, *one.shape[1:]), one.dtype.name), outputs
+            )
+    except Exception:
+        return None
 
 
 def _words(x: Any) -> str:
@@ -74,7 +113,7 @@ def _compiled_loss(model: Any) -> Any:
     loss = getattr(model, "loss", None)
     if loss is None:
         loss = getattr(getattr(model, "_compile_loss", None), "_user_loss", None)
-    return loss
+    return None if isinstance(loss, Missing) else loss
 
 
 def own_losses(model: Any) -> bool:

@@ -21,7 +21,7 @@ from oomlint.estimate.slicing.steps import trains_itself
 from oomlint.estimate.worker import classes, making, project_modules, stand_ins
 from oomlint.estimate.worker.harmless import harmless
 from oomlint.estimate.worker.making import Made
-from oomlint.estimate.worker.older.modules import OF_OLD_KERAS
+from oomlint.estimate.worker.older.layers import OF_OLD_KERAS
 from oomlint.estimate.worker.stand_ins import Missing, NeededError, TrainedSignal
 
 FAILED = "oomlint_failed"
@@ -242,6 +242,7 @@ def _broken(
 def compiled(text: str, path: str, lines: list[int]) -> Any:
     """The slice as code whose statements are guarded, and whose lines are those of the user's file."""
     tree = ast.parse(text)
+    _today(tree)
     for node in ast.walk(tree):
         number = getattr(node, "lineno", None)
         if number is not None and number < len(lines):
@@ -250,6 +251,23 @@ def compiled(text: str, path: str, lines: list[int]) -> Any:
     tree.body = _guarded(tree.body, top=True)
     ast.fix_missing_locations(tree)
     return compile(tree, path, "exec", dont_inherit=True)
+
+
+_PRIVATE = "tensorflow.python.keras"
+
+
+def _today(tree: ast.Module) -> None:
+    """`tensorflow.python.keras`, a Keras of its own that nobody should import, as the Keras of today."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
+            if node.module == "tensorflow.python" and any(alias.name == "keras" for alias in node.names):
+                node.module = "tensorflow"
+            elif f"{node.module}.".startswith(f"{_PRIVATE}."):
+                node.module = node.module.replace("tensorflow.python", "tensorflow", 1)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if f"{alias.name}.".startswith(f"{_PRIVATE}.") and alias.asname:
+                    alias.name = alias.name.replace("tensorflow.python", "tensorflow", 1)
 
 
 def _guarded(body: list[ast.stmt], top: bool) -> list[ast.stmt]:
@@ -269,6 +287,10 @@ def _one_by_one(statement: ast.stmt) -> list[ast.stmt]:
     ]
 
 
+# Of a layer: what fails in them must not be left out in silence.
+_STEPS = ("call", "build", "__call__")
+
+
 def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -279,7 +301,8 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
             return statement  # a step that fails in part must not be estimated in part
         case ast.ClassDef():
             statement.body = [
-                _guard(one, False) if isinstance(one, ast.FunctionDef) else one for one in statement.body
+                _guard(one, False) if isinstance(one, ast.FunctionDef) and one.name not in _STEPS else one
+                for one in statement.body
             ]
             return statement
         case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try():

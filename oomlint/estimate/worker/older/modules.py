@@ -6,7 +6,6 @@ They are the same layers under other names, so the memory is the same; the answe
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,6 +16,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
+from oomlint.estimate.worker.older.layers import old_layers
 from oomlint.estimate.worker.older.names import of_tf_keras, old_functions, old_helpers, signed
 from oomlint.estimate.worker.older.operations import understand_old_operations
 
@@ -48,8 +48,15 @@ _MOVED = {
     "initializations": "initializers",
     "applications.imagenet_utils": "applications.imagenet_utils", "utils.tf_utils": "utils",
     "imagenet_utils": "applications.imagenet_utils", "saving": "saving", "saving.save": "saving models",
-    "feature_column": "", "estimator": "", "premade": "",
+    "feature_column": "", "estimator": "", "premade": "", "optimizer_v2": "optimizers", "optimizer_v1": "optimizers",
 }  # fmt: skip
+_OPTIMIZERS = "adam adamax nadam rmsprop gradient_descent adadelta adagrad ftrl optimizer".split()
+_MOVED |= {
+    f"{place}.{name}{version}": "optimizers"
+    for place in ("optimizers", "optimizer_v2")
+    for name in _OPTIMIZERS
+    for version in ("", "_v1", "_v2")
+}
 # Names of old -> names of today.
 _RENAMED = {
     "Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D", "CuDNNLSTM": "LSTM",
@@ -60,7 +67,6 @@ _RENAMED = {
     "set_policy": "set_global_policy", "get_custom_objects": "get_custom_objects",
     "multi_gpu_model": "multi_gpu_model",
 }  # fmt: skip
-OF_OLD_KERAS = [False]  # the script imports `keras`, and it is not Keras 3's
 _ROOTS = (
     "keras_applications.",
     "tensorflow.python.keras.",
@@ -146,7 +152,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         sys.meta_path.append(finder)
         stack.callback(sys.meta_path.remove, finder)
         _old_optimizers(keras, stack, used)
-        _old_layers(keras, stack, used)
+        old_layers(keras, stack, used)
         _old_models(keras, stack, used)
         _old_names(keras, stack)
         old_functions(keras, stack, used)
@@ -210,100 +216,6 @@ def _translated(original: Any, used: set[str]) -> Any:
     return signed(init, original)
 
 
-_LAYER_ARGUMENTS = {
-    "output_dim": "units", "nb_filter": "filters", "border_mode": "padding", "subsample": "strides",
-    "init": "kernel_initializer",
-    "W_regularizer": "kernel_regularizer", "b_regularizer": "bias_regularizer",
-    "W_constraint": "kernel_constraint",
-    "bias": "use_bias", "p": "rate", "filter_length": "kernel_size", "subsample_length": "strides",
-    "pool_length": "pool_size",
-    "stride": "strides", "dropout_W": "dropout", "dropout_U": "recurrent_dropout",
-    "inner_init": "recurrent_initializer",
-    "inner_activation": "recurrent_activation", "beta_init": "beta_initializer", "gamma_init": "gamma_initializer",
-}  # fmt: skip
-
-
-def _old_layers(keras: Any, stack: ExitStack, used: set[str]) -> None:
-    """Arguments that layers had in Keras 1 and 2, and that stay without effect on memory or are spelled otherwise."""
-    for name in ("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "LSTM", "GRU", "SimpleRNN",
-    "Embedding", "Dropout",
-                 "MaxPooling1D", "MaxPooling2D", "AveragePooling2D", "BatchNormalization", "Flatten", "Activation",
-                 "SeparableConv2D", "Reshape", "LeakyReLU", "ZeroPadding2D", "UpSampling2D", "TimeDistributed",
-                 "Permute",
-                 "SpatialDropout1D", "MaxPooling3D", "DepthwiseConv2D"):  # fmt: skip
-        cls = getattr(keras.layers, name, None)
-        if cls is None:
-            continue
-        accepted = set(inspect.signature(cls.__init__).parameters)
-        stack.enter_context(
-            patch.object(cls, "__init__", _translated_layer(name, cls.__init__, accepted, used))
-        )
-
-
-def _translated_layer(name: str, original: Any, accepted: set[str], used: set[str]) -> Any:
-    @functools.wraps(original)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        args = tuple(_plain_number(one) for one in args)
-        kwargs = {key: _plain_number(value) for key, value in kwargs.items()}
-        size = {"Conv2D": 3, "Conv3D": 4}.get(name, 0)
-        if size and len(args) >= size and all(isinstance(one, int) for one in args[1:size]):
-            # Conv2D(filters, rows, columns): `keras` took that up to Keras 2, `tf.keras` never did.
-            if OF_OLD_KERAS[0] or kwargs.keys() & {
-                "border_mode",
-                "subsample",
-                "bias",
-                "init",
-                "dim_ordering",
-            }:
-                args = (args[0], args[1:size], *args[size:])
-                used.add(f"{name}(filters, rows, columns)")
-        if name == "Conv2D" and "nb_row" in kwargs:
-            kwargs["kernel_size"] = (kwargs.pop("nb_row"), kwargs.pop("nb_col"))
-        if name.startswith("AveragePooling") and not args and "pool_size" not in kwargs:
-            kwargs["pool_size"] = 2  # the default of Keras 2
-        for count in ("units", "filters"):
-            if isinstance(kwargs.get(count), float) and kwargs[count].is_integer():
-                kwargs[count] = int(kwargs[count])
-        if args and isinstance(args[0], float) and args[0].is_integer() and name != "Dropout":
-            args = (int(args[0]), *args[1:])
-        for old, new in _LAYER_ARGUMENTS.items():
-            if old in kwargs and old not in accepted and (new in accepted or "args" in accepted):
-                kwargs[new] = kwargs.pop(old)
-                used.add(f"{old}=")
-        if name == "LeakyReLU" and "alpha" in kwargs:
-            kwargs["negative_slope"] = kwargs.pop("alpha")
-        if name == "Embedding":
-            length = kwargs.pop("input_length", None)
-            if isinstance(length, int) and "input_shape" not in kwargs and "shape" not in kwargs:
-                self._oomlint_length = length
-            kwargs.pop("dropout", None)
-        if name in ("LSTM", "GRU", "SimpleRNN"):
-            for gone in ("implementation", "input_length", "consume_less", "time_major", "reset_after"):
-                if gone not in accepted:
-                    kwargs.pop(gone, None)
-        for gone in ("weights", "dim_ordering", "input_dtype", "mode", "batch_input_shape", "input_dim",
-        "batch_size",
-                     "fused", "renorm", "virtual_batch_size", "activity_l2", "data_format",
-                     "kernel_regularizer", "kernel_initializer", "kernel_constraint"):  # fmt: skip
-            if gone not in kwargs or gone in accepted:
-                continue
-            value = kwargs.pop(gone)
-            if gone == "batch_input_shape" and value is not None:
-                kwargs["input_shape"] = tuple(value)[1:]
-            elif gone == "input_dim" and isinstance(value, int):
-                recurrent = name in ("LSTM", "GRU", "SimpleRNN", "Conv1D")
-                kwargs["input_shape"] = (None, value) if recurrent else (value,)
-        original(self, *args, **kwargs)
-
-    return signed(init, original)
-
-
-def _plain_number(value: Any) -> Any:
-    """A number of NumPy as Python's: Keras 3 takes no other for a count of units."""
-    kind = type(value)
-    return value.item() if kind.__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value
-
-
 def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
     """`Model(input=..., output=...)`, and arguments of `compile` that are gone."""
     compile_ = keras.Model.compile
@@ -328,6 +240,17 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
 
     stack.enter_context(patch.object(keras.Model, "__new__", staticmethod(make)))
 
+    _slashes(keras, stack)
+    original = keras.Model.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        """A subclass handed something on that Keras 2 did not look at: `super().__init__(input_shape)`."""
+        plain = all(isinstance(one, int | tuple | None) for one in args)
+        original(self, *(() if plain and type(self) is not keras.Model else args), **kwargs)
+
+    stack.enter_context(patch.object(keras.Model, "__init__", init))
+
     def add_loss(self: Any, *args: Any, **kwargs: Any) -> None:
         used.add("add_loss of a functional model, left out")
 
@@ -345,6 +268,24 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
         return add(self, layer, *args, **kwargs)
 
     stack.enter_context(patch.object(keras.Sequential, "add", added))
+
+
+def _slashes(keras: Any, stack: ExitStack) -> None:
+    """`name="block1/conv"`, which Keras 3 takes for no layer and no variable."""
+    operation = import_module("keras.src.ops.operation").Operation
+    variable = import_module("keras.src.backend.common.variables").Variable
+    for cls in (operation, variable):
+        stack.enter_context(patch.object(cls, "__init__", _without_slashes(cls.__init__)))
+
+
+def _without_slashes(original: Any) -> Any:
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if isinstance(kwargs.get("name"), str):
+            kwargs["name"] = kwargs["name"].replace("/", "_")
+        original(self, *args, **kwargs)
+
+    return signed(init, original)
 
 
 def _old_names(keras: Any, stack: ExitStack) -> None:
@@ -366,3 +307,20 @@ def _old_names(keras: Any, stack: ExitStack) -> None:
         for name in ("legacy", "experimental"):
             if not hasattr(module, name) or name == "legacy":
                 stack.enter_context(patch.object(module, name, keras.optimizers, create=True))
+        for name in _OPTIMIZERS:
+            for version in ("_v2", "_v1"):  # `from keras.optimizers import adam_v2`
+                if not hasattr(module, name + version):
+                    stack.enter_context(patch.object(module, name + version, keras.optimizers, create=True))
+    # `from tensorflow.keras.optimizers.legacy import Adam`: modules that only say that they are gone.
+    for root in ("keras", "tensorflow.keras", "keras._tf_keras.keras"):
+        try:
+            gone = import_module(f"{root}.optimizers.legacy")
+        except ImportError:
+            continue
+        for name in dir(gone):
+            if name[0].isupper() and hasattr(keras.optimizers, name):
+                stack.enter_context(patch.object(gone, name, getattr(keras.optimizers, name)))
+    for module in [keras.models, *of_tf_keras(keras, "models")]:
+        for name in ("Input", "Layer"):
+            if not hasattr(module, name):
+                stack.enter_context(patch.object(module, name, getattr(keras, name), create=True))

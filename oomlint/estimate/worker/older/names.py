@@ -162,4 +162,5 @@ def _of_l(name: str, original: Any) -> Any:
 def signed(init: Any, original: Any) -> Any:
     """Keras reads the constructor's signature (`Operation.__new__`)."""
     init.__signature__ = inspect.signature(original)
+    init.autograph_info__ = {}  # AutoGraph leaves it alone
     return init

@@ -28,6 +28,32 @@ def understand_old_operations(keras: Any, used: set[str]) -> None:
         _on_symbolic_tensors(keras, applied)
         understand_tensorflow_1(import_module("tensorflow"))
     _positional_arguments(keras)
+    _attributes(keras)
+
+
+class _Shape(tuple[Any, ...]):
+    """A shape with the methods that TensorFlow's have."""
+
+    @property
+    def ndims(self) -> int:
+        """How many sizes."""
+        return len(self)
+
+    def as_list(self) -> list[Any]:
+        """As a list."""
+        return list(self)
+
+
+def _attributes(keras: Any) -> None:
+    """What symbolic tensors and a layer's lists of layers were asked in Keras 2, from now on."""
+    tensor = keras.KerasTensor
+    if not hasattr(tensor, "get_shape"):
+        tensor.get_shape = lambda self: _Shape(self.shape)
+        tensor._keras_shape = property(lambda self: tuple(self.shape))
+    tracking = import_module("keras.src.utils.tracking")
+    kind = getattr(tracking, "TrackedList", None)
+    if kind is not None and not hasattr(kind, "layers"):
+        kind.layers = property(lambda self: [one for one in self if isinstance(one, keras.Layer)])
 
 
 def _layer_of_operations(keras: Any) -> Callable[..., Any]:
@@ -131,6 +157,7 @@ def _positional_arguments(keras: Any) -> None:
 
     call.oomlint_positional = True  # type: ignore[attr-defined]
     keras.Layer.__call__ = call
+    keras.Layer.autograph_info__ = {}  # AutoGraph leaves layers alone, as it does those with Keras' own `__call__`
 
 
 _registered: list[Any] = []
