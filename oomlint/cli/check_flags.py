@@ -64,6 +64,11 @@ def _legacy(group: argparse._ArgumentGroup) -> None:
         metavar="[=REASON]",
         help="write `# oomlint: ignore[CODE]` instead, which other linters leave alone",
     )
+    group.add_argument(
+        "--show-suppressed",
+        action="store_true",
+        help="with --output-format sarif: what comments and the baseline suppress, too, and marked so",
+    )
     group.add_argument("--ignore-noqa", action="store_true", help="report what comments suppress, too")
     group.add_argument("--baseline", metavar="FILE", type=Path, help="report only what is not in this file")
     group.add_argument(
@@ -128,6 +133,8 @@ def check_flags(arguments: argparse.Namespace) -> None:
         raise ConfigurationError('"-" is standard input and goes with no other path')
     if from_stdin(arguments) and modes and modes[0] not in ("diff", "show_settings"):
         raise ConfigurationError(f"{_written(modes[0])} needs files, and this comes from standard input")
+    if arguments.show_suppressed and arguments.output_format != "sarif":
+        raise ConfigurationError("--show-suppressed needs --output-format sarif, which can mark them")
     if arguments.statistics and arguments.output_format not in STATISTICS:
         raise ConfigurationError(f"--statistics has no form in --output-format {arguments.output_format}")
 

@@ -50,10 +50,8 @@ def narrowing(job: Job) -> Narrowing | None:
     return found if found.baseline is not None or found.changes is not None else None
 
 
-def narrowed(
-    job: Job, report: ProjectReport, by: Narrowing
-) -> tuple[ProjectReport, list[Diagnostic], list[str]]:
-    """The report without what it leaves out; that; and what to say of it."""
+def narrowed(job: Job, report: ProjectReport, by: Narrowing) -> tuple[ProjectReport, list[str]]:
+    """The report without what is left out, and what to say of that."""
     from oomlint.report.summary import plural
 
     diagnostics = report.diagnostics
@@ -77,8 +75,7 @@ def narrowed(
                 f"{plural(elsewhere, 'more finding')} {'is' if elsewhere == 1 else 'are'} on lines that did not change."
             )
     shown = tuple(one for one, keep in zip(diagnostics, kept) if keep)
-    hidden = [one for one, keep in zip(diagnostics, kept) if not keep]
-    return replace(report, diagnostics=shown), hidden, notes
+    return replace(report, diagnostics=shown), notes
 
 
 def write_baseline(job: Job) -> int:

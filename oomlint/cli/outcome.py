@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oomlint.findings.diagnostic import Diagnostic
     from oomlint.findings.model import Safety
     from oomlint.project.configuration import Configurations
+    from oomlint.report.reported import Hidden
     from oomlint.report.style import Style
 
 
@@ -31,12 +32,16 @@ def finish(
     from oomlint.report.reported import Reported
 
     arguments = job.arguments
-    hidden: Sequence[Diagnostic] = ()
+    suppressed: Sequence[Hidden] = ()
     notes: Sequence[str] = ()
+    if arguments.show_suppressed:
+        from oomlint.cli.suppressed import hidden_findings
+
+        suppressed = hidden_findings(job, report, narrowing)
     if narrowing is not None:
         from oomlint.cli.legacy import narrowed
 
-        report, hidden, notes = narrowed(job, report, narrowing)
+        report, notes = narrowed(job, report, narrowing)
     troubles = (*job.problems, *report.problems)
     remarks = (*report.remarks, *(fixed.left_out if fixed else ()))
     applied = fixed.applied if fixed else 0
@@ -52,7 +57,7 @@ def finish(
         status=2 if troubles or report.failed else status,
         problems=troubles,
         remarks=remarks,
-        suppressed=hidden,
+        suppressed=suppressed,
         footnotes=notes,
         # "No findings in 0 files" would sound like good news beside a path that is not there.
         quiet=arguments.quiet or (bool(troubles) and not report.files and not diagnostics),

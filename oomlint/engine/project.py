@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -204,6 +205,12 @@ class Run:
     def check(self) -> ProjectReport:
         """Check every document."""
         return self.summed(self.reports())
+
+    def unheeded(self) -> tuple[Diagnostic, ...]:
+        """The findings that there would be if no comment suppressed any, found out anew."""
+        other = copy(self)
+        other._heeded = other._cached = False
+        return other.check().diagnostics
 
     def reports(self) -> list[Report]:
         """What each document gives, in the order of their names."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from oomlint.findings.diagnostic import Diagnostic
 from oomlint.findings.model import Severity
@@ -16,14 +17,21 @@ def _at_warning(diagnostic: Diagnostic) -> bool:
     return diagnostic.severity >= Severity.WARNING
 
 
+class Hidden(NamedTuple):
+    """A finding that is not reported, and what hides it: `inSource`, a comment, or `external`, the baseline."""
+
+    diagnostic: Diagnostic
+    by: str
+
+
 @dataclass(frozen=True, slots=True)
 class Reported:
     """A run's findings and what else there is to say of it.
 
     `problems` are files that could not be read, `remarks` what could not be done besides; `fixed` how many findings
-    were mended; `status` how the command will exit; `suppressed` the findings that a comment or a baseline hides;
-    `footnotes` close a report for people; `quiet`: it is the findings alone; `fails`: whether a finding is at or
-    above `fail-on`.
+    were mended; `status` how the command will exit; `suppressed` what a comment or the baseline hides, if that was
+    asked for; `footnotes` close a report for people; `quiet`: it is the findings alone; `fails`: whether a finding is
+    at or above `fail-on`.
     """
 
     diagnostics: Sequence[Diagnostic] = ()
@@ -34,7 +42,7 @@ class Reported:
     status: int = 0
     problems: Sequence[str] = ()
     remarks: Sequence[str] = ()
-    suppressed: Sequence[Diagnostic] = ()
+    suppressed: Sequence[Hidden] = ()
     footnotes: Sequence[str] = ()
     quiet: bool = False
     fails: Callable[[Diagnostic], bool] = _at_warning

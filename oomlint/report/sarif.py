@@ -26,7 +26,7 @@ _LINK = re.compile(r"[\[\]]")
 
 def report(run: Reported) -> str:
     """The log of one run."""
-    reported = [*run.diagnostics, *run.suppressed]
+    reported = [*run.diagnostics, *(hidden.diagnostic for hidden in run.suppressed)]
     rules = descriptors(diagnostic.code for diagnostic in reported)
     order = {rule["id"]: index for index, rule in enumerate(rules)}
     marks = fingerprints(reported, run.root)
@@ -34,8 +34,11 @@ def report(run: Reported) -> str:
         _Result(diagnostic, run).record(order[diagnostic.code], mark)
         for diagnostic, mark in zip(reported, marks)
     ]
-    for result in results[len(run.diagnostics) :]:
-        result["suppressions"] = [{"kind": "inSource"}]
+    if run.suppressed:  # then each result says whether it is; none of them says nothing
+        for result in results:
+            result["suppressions"] = []
+        for result, hidden in zip(results[len(run.diagnostics) :], run.suppressed):
+            result["suppressions"] = [{"kind": hidden.by}]
     driver: dict[str, Any] = {"name": "oomlint", "semanticVersion": oomlint.__version__, "rules": rules}
     address = home()
     if address:

@@ -335,6 +335,23 @@ def test_sarif_says_what_could_not_be_read(project):
     assert log["runs"][0]["results"]
 
 
+def test_sarif_has_what_is_suppressed_where_it_is_asked_for(project):
+    """GitHub opens an alert for a suppressed result as for any other, so that by default there are none."""
+    (project / "train.py").write_text(README_SCRIPT.rstrip() + "  # noqa: OOM301\n", encoding="utf-8")
+    assert check(project, "full", "--write-baseline", "known.json", ODD)
+    plain = sarif_of(project, "--baseline", "known.json")
+    assert plain["results"] == []
+    marked = sarif_of(project, "--baseline", "known.json", "--show-suppressed")
+    found = {(result["ruleId"], result["suppressions"][0]["kind"]) for result in marked["results"]}
+    assert found == {("OOM301", "inSource"), ("OOM303", "external"), ("OOM405", "external")}
+    (project / "train.py").write_text(README_SCRIPT, encoding="utf-8")
+    marked = sarif_of(project, "--baseline", "known.json", "--show-suppressed")
+    assert [r["suppressions"] for r in marked["results"] if r["ruleId"] == "OOM301"] == [[]]
+    done = oomlint("check", "--show-suppressed", cwd=project)
+    assert done.returncode == 2
+    assert "--show-suppressed" in done.stderr
+
+
 def test_sarif_texts_are_not_taken_for_links_or_placeholders():
     odd = finding(
         message="shape {0} of x[0](1)",
