@@ -14,6 +14,7 @@ import contextlib
 import io
 import re
 import shlex
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -111,8 +112,11 @@ def _said(command: str, shown: str, here: Path) -> str:
     program, *arguments = shlex.split(command, comments=True)
     if program == "cat":
         output = (here / arguments[0]).read_text("utf-8")
+    elif program == "flake8":
+        # Whatever other plugins are installed.
+        output = _flake8("--isolated", "--select=OOM", *arguments, cwd=here)
     else:
-        assert program == "oomlint", f"only oomlint and cat are run, not {program}"
+        assert program == "oomlint", f"only oomlint, flake8 and cat are run, not {program}"
         # Only a page that shows a configuration is to be read with one.
         if arguments[0] == "check" and not any(here.glob("*.toml")):
             arguments.append("--isolated")
@@ -121,6 +125,14 @@ def _said(command: str, shown: str, here: Path) -> str:
         # As on a terminal: what goes to standard error stands with the rest.
         output = done.stdout + done.stderr
     return f"$ {command}\n{shown if _matches(shown, output) else output}"
+
+
+def _flake8(*arguments: str, cwd: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "flake8", *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert not done.stderr, done.stderr
+    return done.stdout
 
 
 def _matches(shown: str, output: str) -> bool:
