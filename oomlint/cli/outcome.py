@@ -118,7 +118,7 @@ def _write(text: str, arguments: argparse.Namespace, *, aside: bool = False) -> 
         (sys.stderr if aside else sys.stdout).write(text)
         return
     try:
-        arguments.output_file.write_text(text, encoding="utf-8")
+        arguments.output_file.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise ConfigurationError(f"{arguments.output_file}: {error.strerror or error}") from None
 

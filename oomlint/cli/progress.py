@@ -46,8 +46,8 @@ def is_watched(stream: TextIO, environment: Mapping[str, str] = os.environ) -> b
 class Bar:
     """One line on standard error, drawn over and over, gone at the end."""
 
-    def __init__(self, stream: TextIO = sys.stderr) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
         self._started = perf_counter()
         self._drawn = 0.0
 
@@ -78,8 +78,8 @@ class Bar:
 class Steps:
     """A line for every document, and what the whole took."""
 
-    def __init__(self, stream: TextIO = sys.stderr) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
         self._started = perf_counter()
 
     def begin(self, job: Job) -> None:

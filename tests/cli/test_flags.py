@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,39 @@ def test_a_path_that_is_not_there_is_no_good_news(project):
     done = oomlint("check", "nowhere", cwd=project)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "oomlint: nowhere: no such file or folder\n"
+
+
+def test_verbose_says_what_was_read_parsed_and_how_long_it_took(project):
+    (project / "other.py").write_text("import torch\n", encoding="utf-8")
+    (project / "idle.py").write_text("import keras\n\nprint(keras.__version__)\n", encoding="utf-8")
+    (project / "oomlint.toml").write_text('select = ["OOM303"]\n', encoding="utf-8")
+    done = oomlint("check", "-v", "-n", "-j1", "train.py", "other.py", "idle.py", cwd=project)
+    lines = [line.split("] ", 1)[1] for line in done.stderr.splitlines()]
+    assert lines[0].startswith("oomlint ")
+    assert "configuration: oomlint.toml" in lines
+    assert "read 3 files: 2 to look at, 1 that have nothing to do with Keras or TensorFlow" in lines
+    (idle,) = [line for line in lines if line.startswith("idle.py: ")]
+    assert re.fullmatch(r"idle\.py: nothing that a rule looks for \(\d+\.\d{3} s\), 0 findings", idle)
+    (train,) = [line for line in lines if line.startswith("train.py: ")]
+    assert re.fullmatch(r"train\.py: parsed and dry-run in \d+\.\d{3} s, 1 finding", train)
+    assert done.stdout == oomlint("check", "train.py", "other.py", "idle.py", cwd=project).stdout
+    again = oomlint("check", "-v", "train.py", cwd=project).stderr
+    assert "train.py: as in an earlier run, 1 finding" in again
+
+
+def test_an_unused_comment_is_only_one_for_what_was_looked_for(project):
+    (project / "train.py").write_text(
+        MENDED.replace("AUTOTUNE)\n", "AUTOTUNE)  # noqa: OOM303, OOM301, E501\n"), encoding="utf-8"
+    )
+
+    def unused(*arguments: str) -> list[str]:
+        done = oomlint(
+            "check", "--isolated", "-q", "--output-format", "concise", *arguments, "train.py", cwd=project
+        )
+        return [line.split("OOM000 [*] ")[1] for line in done.stdout.splitlines()]
+
+    assert unused("--select", "OOM303") == []
+    assert unused("--select", "OOM000,OOM303") == ["`OOM303` suppresses nothing here (note)"]
+    assert unused("--select", "OOM0,OOM30") == ["`OOM303`, `OOM301` suppress nothing here (note)"]
+    assert unused("--select", "OOM0,OOM30", "--ignore-noqa") == []
+    assert unused("--ignore", "OOM303") == ["`OOM301` suppresses nothing here (note)"]
