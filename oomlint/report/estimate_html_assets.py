@@ -57,7 +57,8 @@ border-radius:0 3px 3px 0}
 .oomlint ul{padding-left:1.1rem;margin:.4rem 0}
 .oomlint code{font-size:.92em}
 @media (max-width:36rem){.oomlint{padding:.9rem}.oomlint h1{font-size:1.3rem}.oomlint .plot{height:13rem}
-.oomlint th,.oomlint td{padding:.35rem .4rem}.oomlint .wide{display:none}}
+.oomlint th,.oomlint td{padding:.35rem .4rem}.oomlint th,.oomlint th.n{white-space:normal}
+.oomlint .wide{display:none}.oomlint td{overflow-wrap:anywhere}.oomlint td.n{overflow-wrap:normal}}
 @media print{.oomlint{max-width:none}}
 """
 
