@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oomlint.cli.check_flags import add_flags, check_flags, from_stdin
-from oomlint.cli.progress import watched
 from oomlint.cli.settings import configurations
 
 if TYPE_CHECKING:
@@ -42,16 +40,16 @@ def run(arguments: argparse.Namespace) -> int:
     return once(arguments)
 
 
-@dataclass(slots=True)
 class Job:
     """What one run of the command works on. `given` is what came in by standard input."""
 
-    arguments: argparse.Namespace
-    configurations: Configurations
-    run: Run
-    problems: list[str] = field(default_factory=list)
-    files: list[Path] = field(default_factory=list)
-    given: bytes | None = None
+    def __init__(self, arguments: argparse.Namespace, configurations: Configurations, run: Run) -> None:
+        self.arguments = arguments
+        self.configurations = configurations
+        self.run = run
+        self.problems: list[str] = []
+        self.files: list[Path] = []
+        self.given: bytes | None = None
 
 
 def once(arguments: argparse.Namespace) -> int:
@@ -84,19 +82,26 @@ def once(arguments: argparse.Namespace) -> int:
         return 2 if job.problems else 0
     job.run.add_files(job.files)
     _check_codes(found)
+    from oomlint.cli.progress import watched
+
     with watched(job):
         return _do(job)
 
 
 def _do(job: Job) -> int:
-    from oomlint.cli import legacy, outcome
+    from oomlint.cli import outcome
 
     arguments = job.arguments
-    if arguments.add_noqa is not None or arguments.add_ignore is not None:
-        return legacy.add_comments(job)
-    if arguments.write_baseline is not None:
-        return legacy.write_baseline(job)
-    narrowing = legacy.narrowing(job)
+    narrowing = None
+    flags = ("add_noqa", "add_ignore", "write_baseline", "baseline", "changed_since")
+    if any(getattr(arguments, flag) is not None for flag in flags):
+        from oomlint.cli import legacy
+
+        if arguments.add_noqa is not None or arguments.add_ignore is not None:
+            return legacy.add_comments(job)
+        if arguments.write_baseline is not None:
+            return legacy.write_baseline(job)
+        narrowing = legacy.narrowing(job)
     if arguments.diff:
         return outcome.diff(job, _allowed(arguments), narrowing)
     if not (arguments.fix or arguments.fix_only):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -64,8 +63,14 @@ class Bar:
         text = f"{'█' * full}{'░' * (_WIDTH - full)} {number:,}/{total:,} {Path(report.filename).name}"
         if (self._stream.encoding or "").lower().replace("-", "") != "utf8":
             text = text.replace("█", "#").replace("░", ".")
-        self._stream.write(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}")
+        self._stream.write(f"\r\x1b[K{text[: self._columns() - 1]}")
         self._stream.flush()
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or 80
+        except (OSError, ValueError):
+            return 80
 
     def clear(self) -> None:
         """Take the line away."""
