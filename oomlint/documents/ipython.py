@@ -50,7 +50,7 @@ _QUESTION = re.compile(
 # Line magics that IPython also takes without their `%`.
 _AUTOMAGIC = re.compile(
     r"(?P<magic>(?:cat|cd|clear|conda|config|cp|env|history|ldir|less|lf|lk|ll|load_ext|ls|lx|man|mamba|matplotlib"
-    r"|mkdir|more|mv|pip|pwd|pylab|reset|rm|rmdir|run|store|time|timeit|who|whos)(?=[ \t]+\S)[^\r\n]*)"
+    r"|mkdir|more|mv|pip|pwd|pylab|reset|rm|rmdir|run|store|time|timeit|who|whos)(?=[ \t]+[^\s=])[^\r\n]*)"
 )
 _TOKEN = re.compile(
     r"""(?P<triple>\"\"\"|''')

@@ -89,6 +89,12 @@ def test_a_cell_that_is_no_python_says_where() -> None:
     assert (cell.fault.line, cell.fault.message) == (2, "invalid syntax")
 
 
+def test_a_name_that_is_a_magic_too_is_a_name_where_it_is_given_a_value() -> None:
+    cell = cell_of("history = model.fit(# your code)")
+    assert cell is not None
+    assert cell.fault is not None
+
+
 def test_variables_that_magics_set() -> None:
     cell = cell_of("%env A=b c\n%set_env D e\n%env\n%env F={g}\nx = 1")
     assert cell is not None
