@@ -154,7 +154,7 @@ def test_modules_that_nobody_should_import_and_names_with_slashes(tmp_path, monk
         x = LSTM(2, U_regularizer="l2", forget_bias_init="one", name="block1/lstm")(inputs)
         x = Dense(x.get_shape().as_list()[-1] + x._keras_shape[-1])(x)
         model = keras.models.Model(inputs, x)
-        model.compile(adam_v2.Adam(learning_rate=0.1), "mse")
+        model.compile(adam_v2.Adam(learning_rate=0.1), "mse", metrics="mae")
         model.fit(x, y, batch_size=5)
     """
     subject = build(tmp_path, text, monkeypatch)

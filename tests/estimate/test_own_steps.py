@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from estimate.scripts import build
 
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.script import slice_script
@@ -153,3 +154,25 @@ def test_a_live_one_is_traced_by_its_own_step():
         512,
     )  # 12 x 9 x 4 bytes, rounded up to 256s
     assert found.parts["optimizer_state"] >= 4 * (2 * JUDGE + MAKER)
+
+
+def test_an_encoder_and_a_decoder_of_one_tape_are_added_up(tmp_path, monkeypatch):
+    text = """
+        import tensorflow as tf
+        from keras import Sequential, layers
+        encoder = Sequential([layers.Input((6,)), layers.Dense(4)])
+        decoder = Sequential([layers.Input((4,)), layers.Dense(6)])
+        optimizer = tf.keras.optimizers.Adam()
+        @tf.function
+        def step(batch):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(decoder(encoder(batch)) - batch))
+            variables = encoder.trainable_variables + decoder.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        for batch in tf.data.Dataset.from_tensor_slices(tf.zeros((64, 6))).batch(16):
+            step(batch)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    models = [subject.model, *(one.model for one in subject.others)]
+    assert sorted(model.count_params() for model in models) == [4 * 6 + 4, 6 * 4 + 6]
+    assert subject.one_step

@@ -14,6 +14,7 @@ from oomlint.dryrun.trace import Body
 from oomlint.estimate.slicing.functions import statements
 from oomlint.estimate.slicing.known import element
 from oomlint.estimate.slicing.program import Program, Scope, Unit, dotted, own_expressions
+from oomlint.estimate.slicing.receivers import models_in
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call, Context, Trace
@@ -133,6 +134,7 @@ def _of_call(call: Call, program: Program, known: Known) -> Training | None:
 
 def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
     batches = _batches(trace)
+    seen: set[tuple[int, int]] = set()
     for training in tape_trainings(trace):
         call = training.gradient
         unit = _unit(program, call.place)
@@ -144,17 +146,19 @@ def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
             continue  # `fit` runs it
         row, column = known.where(call.place)
         node = _call_at(way[-1].statement, row, column)
-        receiver = _model_in(node, scope) if node is not None else None
-        if receiver is None:
-            continue
-        made = Training(receiver, unit, row, way, seen=call)
-        _tell(made, training.model)
-        made.batch = batches.get(id(training.model), (None, None))[0]
-        made.element = _called_on(trace, training.model, call)
-        made.by_hand = "graph" if call.context.role("tf.function") else "eager"
-        if training.applied is not None and training.applied.path:
-            made.optimizer = ast.parse(training.applied.path, mode="eval").body
-        yield made
+        receivers = models_in(node, scope) if node is not None else []
+        if (id(call), len(receivers)) in seen:
+            continue  # the sum of several models' variables, once for each of them
+        seen |= {(id(call), len(receivers))} if len(receivers) > 1 else set()
+        for receiver in receivers:
+            made = Training(receiver, unit, row, way, seen=call)
+            _tell(made, training.model)
+            made.batch = batches.get(id(training.model), (None, None))[0]
+            made.element = _called_on(trace, training.model, call) if len(receivers) == 1 else None
+            made.by_hand = "graph" if call.context.role("tf.function") else "eager"
+            if training.applied is not None and training.applied.path:
+                made.optimizer = ast.parse(training.applied.path, mode="eval").body
+            yield made
 
 
 def _is_step(scope: Scope) -> bool:
@@ -174,24 +178,6 @@ def _called_on(trace: Trace, model: Model, gradient: Call) -> Any:
     return None
 
 
-_VARIABLES = ("trainable_variables", "trainable_weights", "weights", "variables")
-
-
-def _model_in(call: ast.AST, scope: Scope) -> ast.expr | None:
-    """The model of `tape.gradient(loss, model.trainable_variables)`, also where a name holds the variables."""
-    for node in ast.walk(call):
-        if isinstance(node, ast.Attribute) and node.attr in _VARIABLES:
-            return node.value
-    names = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
-    for statement in statements(scope.node.body):
-        if isinstance(statement, ast.Assign) and any(
-            isinstance(target, ast.Name) and target.id in names for target in statement.targets
-        ):
-            if isinstance(statement.value, ast.Attribute) and statement.value.attr in _VARIABLES:
-                return statement.value.value
-    return None
-
-
 def _gradients(program: Program) -> Iterator[Training]:
     """Gradients of a model's variables, where the dry run does not know the tape or the model."""
     for unit in program.units:
@@ -206,12 +192,13 @@ def _gradients(program: Program) -> Iterator[Training]:
                             continue
                         if node.func.attr not in ("gradient", "minimize", "apply_gradients"):
                             continue
-                        receiver = _model_in(node, scope)
-                        way = way_by_name(program, scope, statement) if receiver is not None else None
-                        if receiver is None or way is None:
+                        receivers = models_in(node, scope)
+                        way = way_by_name(program, scope, statement) if receivers else None
+                        if way is None:
                             continue
                         by_hand = "graph" if _is_graph(way) else "eager"
-                        yield Training(receiver, unit, node.lineno, way, by_hand=by_hand)
+                        for receiver in receivers:
+                            yield Training(receiver, unit, node.lineno, way, by_hand=by_hand)
 
 
 def _is_graph(way: list[Step]) -> bool:

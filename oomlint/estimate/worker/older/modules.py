@@ -226,6 +226,9 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
         "experimental_run_tf_function",
                      "cloning", "distribute", "class_mode"):  # fmt: skip
             kwargs.pop(gone, None)
+        for name in ("metrics", "weighted_metrics"):
+            if isinstance(kwargs.get(name), str):
+                kwargs[name] = [kwargs[name]]
         return compile_(self, *args, **kwargs)
 
     stack.enter_context(patch.object(keras.Model, "compile", compile))

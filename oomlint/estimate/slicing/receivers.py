@@ -1,0 +1,49 @@
+"""The models whose variables a gradient is taken of: one, or an encoder and a decoder together."""
+
+from __future__ import annotations
+
+import ast
+
+from oomlint.estimate.slicing.functions import statements
+from oomlint.estimate.slicing.program import Scope
+
+_VARIABLES = ("trainable_variables", "trainable_weights", "weights", "variables")
+
+
+def models_in(call: ast.AST, scope: Scope) -> list[ast.expr]:
+    """Those of `tape.gradient(loss, one.trainable_variables + other.trainable_variables)`, names followed."""
+    found: dict[str, ast.expr] = {}
+    _take(call, found)
+    if not found:
+        names = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
+        for statement in statements(scope.node.body):
+            match statement:
+                case ast.Assign(targets=targets, value=value):
+                    bound = {one.id for one in targets if isinstance(one, ast.Name)}
+                case ast.AugAssign(target=ast.Name(id=name), value=value):
+                    bound = {name}
+                case _:
+                    continue
+            if bound & names and _is_sum(value):
+                _take(value, found)
+    return list(found.values())
+
+
+def _take(node: ast.AST, found: dict[str, ast.expr]) -> None:
+    for one in ast.walk(node):
+        if isinstance(one, ast.Attribute) and one.attr in _VARIABLES:
+            found.setdefault(ast.unparse(one.value), one.value)
+
+
+def _is_sum(value: ast.expr) -> bool:
+    """Whether it is variables of models, added or listed, and no call that is handed them."""
+    match value:
+        case ast.Attribute():
+            return True
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return _is_sum(left) and _is_sum(right)
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return all(_is_sum(one) for one in elements)
+        case ast.Starred(value=inner):
+            return _is_sum(inner)
+    return False
