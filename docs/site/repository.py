@@ -44,11 +44,12 @@ def home() -> str:
     """The README; its table of rules is a page of its own here."""
     text = (ROOT / "README.md").read_text("utf-8")
     text = re.sub(
-        r"<!-- rules -->\n.*?<!-- end -->",
+        r"<details>\n<summary>All rules</summary>\n\n<!-- rules -->\n.*?<!-- end -->\n\n</details>",
         f"[All {len(rules())} rules](rules/index.md), by family, each with its page.",
         text,
         flags=re.DOTALL,
     )
+    assert "<!-- rules -->" not in text
     return _moved(text)
 
 
