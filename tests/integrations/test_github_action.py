@@ -153,12 +153,21 @@ def test_options(runner, workspace):
 def test_sarif(runner, workspace):
     done = runner.run(workspace, format="sarif")
     assert done.status == 1
-    report = Path(done.outputs["report"])
+    report = workspace / done.outputs["report"]
     assert report == workspace / "oomlint.sarif"
     (result,) = json.loads(report.read_text("utf-8"))["runs"][0]["results"]
     assert result["ruleId"] == "OOM301"
     assert done.outputs["findings"] == "1"
     assert "my%20source/train.py:11 OOM301 the shuffle buffer holds up to 1,281,167 elements" in done.log
+    for folder in ("my source", "./my source/"):
+        done = runner.run(
+            workspace, format="sarif", working_directory=folder, paths="train.py", output_file="a.sarif"
+        )
+        assert (workspace / done.outputs["report"]).samefile(workspace / "my source" / "a.sarif")
+    elsewhere = runner.temp / "b.sarif"
+    done = runner.run(workspace, format="sarif", output_file=str(elsewhere))
+    assert done.outputs["report"] == str(elsewhere)
+    assert elsewhere.exists()
 
 
 def test_a_baseline(runner, workspace):
