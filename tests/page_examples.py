@@ -109,22 +109,25 @@ def _commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _said(command: str, shown: str, here: Path) -> str:
+    output = output_of(command, here)
+    return f"$ {command}\n{shown if _matches(shown, output) else output}"
+
+
+def output_of(command: str, here: Path) -> str:
+    """What a command says in a folder, both streams as on a terminal."""
     program, *arguments = shlex.split(command, comments=True)
     if program == "cat":
-        output = (here / arguments[0]).read_text("utf-8")
-    elif program == "flake8":
+        return (here / arguments[0]).read_text("utf-8")
+    if program == "flake8":
         # Whatever other plugins are installed.
-        output = _flake8("--isolated", "--select=OOM", *arguments, cwd=here)
-    else:
-        assert program == "oomlint", f"only oomlint, flake8 and cat are run, not {program}"
-        # Only a page that shows a configuration is to be read with one.
-        if arguments[0] == "check" and not any(here.glob("*.toml")):
-            arguments.append("--isolated")
-        done = oomlint(*arguments, cwd=here)
-        assert done.returncode in (0, 1), done.stderr
-        # As on a terminal: what goes to standard error stands with the rest.
-        output = done.stdout + done.stderr
-    return f"$ {command}\n{shown if _matches(shown, output) else output}"
+        return _flake8("--isolated", "--select=OOM", *arguments, cwd=here)
+    assert program == "oomlint", f"only oomlint, flake8 and cat are run, not {program}"
+    # Only a page that shows a configuration is to be read with one.
+    if arguments[0] == "check" and not any(here.glob("*.toml")):
+        arguments.append("--isolated")
+    done = oomlint(*arguments, cwd=here)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout + done.stderr
 
 
 def _flake8(*arguments: str, cwd: Path) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from page_examples import output_of
 
 from oomlint.cli.rule import fix_words
 from oomlint.findings.model import Rule
@@ -25,15 +25,7 @@ def example_output(readme: str) -> str:
     assert script is not None
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "train.py").write_text(script[1], encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-m", "oomlint", "check", "--isolated", "train.py"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 1, done.stderr
-    return done.stdout
+        return output_of("oomlint check train.py", Path(folder))
 
 
 def rules_table() -> str:

@@ -1,43 +1,19 @@
-"""What README and docs/estimate.md show of the estimate can be run."""
+"""What docs/estimate.md shows of the estimate can be run; its commands: tests/docs/test_pages.py."""
 
 from __future__ import annotations
 
 import dataclasses
-import re
-import shlex
 from pathlib import Path
 
 import pytest
 from estimate.estimates import estimate
+from page_examples import blocks
 
 from oomlint.estimate.result import Estimate
 from oomlint.report.estimate_json import record
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "estimate.md").read_text("utf-8")
-README = (ROOT / "README.md").read_text("utf-8")
-
-
-def commands():
-    section = README.split("\n## Estimating\n")[1].split("\n## ")[0]
-    lines = section.splitlines() + PAGE.splitlines()
-    return [
-        line.partition("  #")[0].strip() for line in lines if re.match(r"\s*oomlint (estimate|gpus)\b", line)
-    ]
-
-
-@pytest.mark.parametrize("line", commands())
-def test_the_commands_are_ones(line):
-    from oomlint.cli.main import build_parser
-
-    program, *arguments = shlex.split(line)
-    assert program == "oomlint"
-    parsed = build_parser().parse_args(arguments)
-    assert callable(parsed.run)
-
-
-def test_there_are_commands():
-    assert len(commands()) >= 6
 
 
 def test_the_page_names_every_key_of_the_json():
@@ -59,7 +35,7 @@ def test_the_python_examples(monkeypatch, capsys):
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4)])
     model.compile("adam", "mse")
     names = {"model": model, "x": numpy.zeros((64, 8)), "y": numpy.zeros((64, 4))}
-    examples = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    examples = [block.text for block in blocks(PAGE) if block.language == "python"]
     assert len(examples) == 2
     for example in examples:
         exec(example, names)
