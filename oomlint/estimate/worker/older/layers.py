@@ -30,7 +30,8 @@ def old_layers(keras: Any, stack: ExitStack, used: set[str]) -> None:
     """Arguments that layers had in Keras 1 and 2, and that stay without effect on memory or are spelled otherwise."""
     for name in ("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "LSTM", "GRU", "SimpleRNN",
     "Embedding", "Dropout",
-                 "MaxPooling1D", "MaxPooling2D", "AveragePooling2D", "BatchNormalization", "Flatten", "Activation",
+                 "MaxPooling1D", "MaxPooling2D", "AveragePooling1D", "AveragePooling2D", "BatchNormalization", "Flatten",
+                 "Activation",
                  "SeparableConv2D", "Reshape", "LeakyReLU", "ZeroPadding2D", "UpSampling2D", "TimeDistributed",
                  "Permute",
                  "SpatialDropout1D", "MaxPooling3D", "DepthwiseConv2D"):  # fmt: skip
@@ -46,8 +47,8 @@ def old_layers(keras: Any, stack: ExitStack, used: set[str]) -> None:
 def _translated_layer(name: str, original: Any, accepted: set[str], used: set[str]) -> Any:
     @functools.wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        args = tuple(_plain_number(one) for one in args)
-        kwargs = {key: _plain_number(value) for key, value in kwargs.items()}
+        args = tuple(_plain(one) for one in args)
+        kwargs = {key: _plain(value) for key, value in kwargs.items()}
         size = {"Conv2D": 3, "Conv3D": 4}.get(name, 0)
         if size and len(args) >= size and all(isinstance(one, int) for one in args[1:size]):
             # Conv2D(filters, rows, columns): `keras` took that up to Keras 2, `tf.keras` never did.
@@ -108,7 +109,9 @@ def _translated_layer(name: str, original: Any, accepted: set[str], used: set[st
     return signed(init, original)
 
 
-def _plain_number(value: Any) -> Any:
-    """A number of NumPy as Python's: Keras 3 takes no other for a count of units."""
+def _plain(value: Any) -> Any:
+    """A number of NumPy as Python's: Keras 3 takes no other for a count of units; and "SAME" in small letters."""
+    if isinstance(value, str) and value in ("SAME", "VALID", "CAUSAL"):
+        return value.lower()
     kind = type(value)
     return value.item() if kind.__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value

@@ -141,7 +141,7 @@ _FIXED: dict[str, Callable[..., Any]] = {
 
 
 def _positional_arguments(keras: Any) -> None:
-    """`self.bn(x, training)`: Keras 3 takes only tensors by position."""
+    """`self.bn(x, training)`: Keras 3 takes only tensors by position, and `training` must have a default."""
     original = keras.Layer.__call__
     if hasattr(original, "oomlint_positional"):
         return
@@ -153,11 +153,20 @@ def _positional_arguments(keras: Any) -> None:
             named = dict(zip(names[1:], args[1:], strict=False))
             if len(named) == len(args) - 1 and not named.keys() & kwargs.keys():
                 return original(self, args[0], **named, **kwargs)
+        if "training" not in kwargs and len(args) < 2 and _wants_training(type(self)):
+            kwargs["training"] = None  # as the model says that calls it
         return original(self, *args, **kwargs)
 
     call.oomlint_positional = True  # type: ignore[attr-defined]
     keras.Layer.__call__ = call
     keras.Layer.autograph_info__ = {}  # AutoGraph leaves layers alone, as it does those with Keras' own `__call__`
+
+
+@functools.cache
+def _wants_training(layer: type) -> bool:
+    """`def call(self, x, training)`: Keras 2 filled it in, Keras 3 asks for it."""
+    parameter = inspect.signature(layer.call).parameters.get("training")  # type: ignore[attr-defined]
+    return parameter is not None and parameter.default is parameter.empty
 
 
 _registered: list[Any] = []
