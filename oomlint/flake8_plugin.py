@@ -39,26 +39,27 @@ class Neighbours:
 
     def __init__(self) -> None:
         self._names: dict[str, frozenset[str]] = {}
+        self._found: dict[tuple[str, str], list[str]] = {}
         self._nowhere: set[str] = set()  # files that lead to no Keras
 
-    def may_lead(self, folder: str, text: str) -> bool:
-        """Whether a text in a folder may lead to Keras."""
-        waiting = [(os.path.abspath(folder), text)]  # noqa: PTH100 - resolve() would follow symlinks
-        seen: set[str] = set()
-        while waiting:
-            folder, text = waiting.pop()
-            for path in self._imported(folder, text):
-                if path in self._nowhere or path in seen:
+    def may_lead(self, path: str, text: str) -> bool:
+        """Whether a file with that text may lead to Keras."""
+        path = os.path.abspath(path)  # noqa: PTH100 - resolve() would follow symlinks
+        waiting, seen = [(path, text)], {path}
+        while waiting and path not in self._nowhere:
+            importer, text = waiting.pop()
+            for found in self._imported(os.path.dirname(importer), text):  # noqa: PTH120
+                if found in self._nowhere or found in seen:
                     continue
-                seen.add(path)
+                seen.add(found)
                 try:
-                    with open(path, encoding="latin-1") as file:  # noqa: PTH123
+                    with open(found, encoding="latin-1") as file:  # noqa: PTH123
                         text = file.read()
                 except OSError:
                     continue
                 if any(name in text for name in _NAMES):
                     return True
-                waiting.append((os.path.dirname(path), text))  # noqa: PTH120
+                waiting.append((found, text))
         self._nowhere |= seen
         return False
 
@@ -66,31 +67,41 @@ class Neighbours:
         """The files that import statements may mean."""
         if "import" not in text:
             return
-        bases: list[str] = []
-        while True:
-            bases.append(folder)
-            if "src" in self._in(folder):
-                bases.append(os.path.join(folder, "src"))  # noqa: PTH118
-            above = os.path.dirname(folder)  # noqa: PTH120
-            if above == folder:
-                break
-            folder = above
         for dots, package, members, modules in self._IMPORTS.findall(text):
             names = [part.split()[0] for part in (members or modules).split(",") if part.split()]
             if members or dots or package:
                 names = [package, *(f"{package}.{name}" if package else name for name in names)]
             for name in names:
-                yield from self._files(bases, name.split(".") if name else [])
+                found = self._found.get((folder, name))
+                if found is None:
+                    found = self._found[folder, name] = list(
+                        self._files(folder, name.split(".") if name else [])
+                    )
+                yield from found
 
-    def _files(self, bases: list[str], parts: list[str]) -> Iterator[str]:
-        for base in bases:
-            names = self._in(base)
-            if parts and parts[0] not in names and f"{parts[0]}.py" not in names:
-                continue
-            target = os.path.join(base, *parts)  # noqa: PTH118
-            for path in (os.path.join(target, "__init__.py"), f"{target}.py" if parts else ""):  # noqa: PTH118
-                if path and os.path.isfile(path):  # noqa: PTH113
-                    yield path
+    def _files(self, folder: str, parts: list[str]) -> Iterator[str]:
+        """Where a module may lie: in the folder, in one above it, or in `src` of one of those."""
+        below = ""
+        while folder != below:
+            yield from self._at(folder, parts)
+            if "src" in self._in(folder):
+                yield from self._at(os.path.join(folder, "src"), parts)  # noqa: PTH118
+            below, folder = folder, os.path.dirname(folder)  # noqa: PTH120
+
+    def _at(self, base: str, parts: list[str]) -> Iterator[str]:
+        # By the listings of folders, each read once: most modules are looked for where they are not.
+        for part in parts[:-1]:
+            if part not in self._in(base):
+                return
+            base = os.path.join(base, part)  # noqa: PTH118
+        for part in parts[-1:]:
+            if f"{part}.py" in self._in(base):
+                yield os.path.join(base, f"{part}.py")  # noqa: PTH118
+            if part not in self._in(base):
+                return
+            base = os.path.join(base, part)  # noqa: PTH118
+        if "__init__.py" in self._in(base):
+            yield os.path.join(base, "__init__.py")  # noqa: PTH118
 
     def _in(self, folder: str) -> frozenset[str]:
         names = self._names.get(folder)
@@ -113,7 +124,7 @@ class Given:
         self.arguments: list[str] = getattr(options, "filenames", None) or ["."]
         self.stdin_name: str = getattr(options, "stdin_display_name", None) or "stdin"
         named = {*(getattr(options, "select", None) or ()), *(getattr(options, "extend_select", None) or ())}
-        self.all_notes = NOTES in named
+        self.all_notes = NOTES in named or getattr(options, "oomlint_notes", False)
         self.notes = frozenset(name for name in named if _CODE.fullmatch(name))
         self.neighbours = Neighbours()
         self._checks: Checks | None = None
@@ -169,8 +180,14 @@ class Plugin:
             metavar="FILE",
             parse_from_config=True,
             normalize_paths=True,
-            help="oomlint's configuration file (default: the nearest one above each file). "
-            f"Notes are off: name them in --extend-select, or all with --enable-extensions={NOTES}",
+            help="oomlint's configuration file (default: the nearest one above each file)",
+        )
+        manager.add_option(
+            "--oomlint-notes",
+            action="store_true",
+            default=False,
+            parse_from_config=True,
+            help=f"Report notes too, as --enable-extensions={NOTES} does; single ones: --extend-select=OOM101",
         )
 
     def run(self) -> Iterator[Violation]:
@@ -179,7 +196,7 @@ class Plugin:
         from_stdin = "-" in given.arguments and self._filename == given.stdin_name
         text = "".join(self._lines)
         if not any(name in text for name in _NAMES):
-            if from_stdin or not given.neighbours.may_lead(os.path.dirname(self._filename), text):  # noqa: PTH120
+            if from_stdin or not given.neighbours.may_lead(self._filename, text):
                 return
         found = given.checks.violations(self._filename, text if from_stdin else None, self._tree)
         for violation, is_note in found:

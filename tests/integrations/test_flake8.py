@@ -122,6 +122,7 @@ def _as_told(line: Line, here: Path) -> tuple[str, str, str, str]:
         ((), []),
         (("--enable-extensions=OON",), ["OOM101"]),
         (("--extend-select=OON",), ["OOM101"]),
+        (("--oomlint-notes", "--enable-extensions=OON"), ["OOM101"]),
         (("--select=E,OOM101", "--enable-extensions=OON"), ["OOM101"]),
     ],
     ids=lambda value: " ".join(value),
@@ -153,7 +154,7 @@ def test_options_in_the_files_that_flake8_reads(tmp_path):
     assert "budget: 800 GiB of host memory" in done.output
     assert done.status == 1
     (tmp_path / "setup.cfg").unlink()
-    (tmp_path / "tox.ini").write_text("[flake8]\nselect = OOM101\nenable-extensions = OON\n")
+    (tmp_path / "tox.ini").write_text("[flake8]\nselect = OOM101\noomlint-notes = true\n")
     assert [line[:3] for line in flake8(cwd=tmp_path).lines] == [("./other.py", "5:1", "OOM101")]
 
 
@@ -318,6 +319,6 @@ def test_an_error_of_oomlint_itself_costs_no_other_finding(tmp_path, monkeypatch
 def test_it_is_among_the_installed_plugins(tmp_path):
     assert re.search(r"oomlint:\s+\d+\.\d+", flake8("--version", cwd=tmp_path).output)
     help = flake8("--help", cwd=tmp_path).output
-    assert {"--oomlint-gpu", "--oomlint-host-memory", "--oomlint-config"} <= set(
+    assert {"--oomlint-gpu", "--oomlint-host-memory", "--oomlint-config", "--oomlint-notes"} <= set(
         re.findall(r"--[\w-]+", help)
     )
