@@ -85,7 +85,7 @@ def scripts(tmp_path: Path) -> Path:
 
 
 def test_every_statement_gets_its_noqa_where_it_counts(scripts):
-    before = {path.name: path.read_bytes() for path in scripts.iterdir()}
+    before = {path.name: path.read_bytes() for path in scripts.glob("*.py")}
     done = oomlint(*ONE, "--add-noqa", ".", cwd=scripts)
     # Two of the cases have two findings; all of them are in one more file together.
     assert (done.returncode, done.stderr) == (0, "")
@@ -99,10 +99,10 @@ def test_every_statement_gets_its_noqa_where_it_counts(scripts):
         assert ast.dump(ast.parse(raw)) == ast.dump(ast.parse((scripts / name).read_bytes()))
     silent = oomlint(*ONE, ".", cwd=scripts)
     assert (silent.returncode, silent.stdout) == (0, f"No findings in {len(CASES) + 1} files.\n")
-    after = {path.name: path.read_bytes() for path in scripts.iterdir()}
+    after = {path.name: path.read_bytes() for path in scripts.glob("*.py")}
     again = oomlint(*ONE, "--add-noqa", ".", cwd=scripts)
     assert again.stdout == "Suppressed 0 findings.\n"
-    assert after == {path.name: path.read_bytes() for path in scripts.iterdir()}
+    assert after == {path.name: path.read_bytes() for path in scripts.glob("*.py")}
     # All of it is still there for who asks.
     told = oomlint(*ONE, "--ignore-noqa", "--statistics", ".", cwd=scripts)
     assert told.returncode == 1
