@@ -64,6 +64,11 @@ class CodeBlocks(PartedDocument):
         self._file_rows = LineIndex(file_text)
         self._spans = tuple(spans)
 
+    @property
+    def runs(self) -> bool:
+        """Nobody runs a text."""
+        return False
+
     def place(self, part: Part | None, row: int, column: int) -> Location:
         """Row and column in the file."""
         above = 0 if part is None else self._file_rows.row(self._spans[part.number - 1][0]) - 1

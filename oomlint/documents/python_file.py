@@ -53,6 +53,11 @@ class Document:
         return True
 
     @property
+    def runs(self) -> bool:
+        """Whether somebody runs it as it is; the examples of a text are copied into a program of one's own."""
+        return True
+
+    @property
     def keeps_process(self) -> bool:
         """Whether the process that runs it stays when it is done, on a machine that others use too."""
         return False

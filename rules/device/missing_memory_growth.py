@@ -4,7 +4,8 @@
 
 Reports the first training call of a script that configures no GPU memory anywhere it can be seen: no growth,
 no limit, no allocator, no `TF_FORCE_GPU_ALLOW_GROWTH`. One finding a script. Modules that only define
-things, scripts that hide the GPU, and Keras on JAX or PyTorch (where Keras asks for growth itself) are left alone.
+things, examples in documents, scripts that hide the GPU, and Keras on JAX or PyTorch (where Keras asks for growth
+itself) are left alone.
 
 It is a note, and a warning where something else plainly needs the same GPU: child processes that train, another
 framework, a notebook's kernel that stays alive (Colab and Kaggle give each notebook a machine of its own). Two models
@@ -96,6 +97,8 @@ FRAMEWORKS = ("cupy", "mxnet", "paddle")
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """The first training call of a script that sets up no GPU memory."""
+    if not trace.source.document.runs:
+        return
     handed = gpu_setup.handed_over(trace)
     training = [
         call

@@ -167,6 +167,18 @@ def test_a_kernel_that_stays_makes_oom101_a_warning(tmp_path: Path) -> None:
     assert places == {"own.ipynb:cell 3:3:17": "warning)", "colab.ipynb:cell 3:3:17": "note)"}
 
 
+def test_an_example_in_a_document_has_no_gpu_to_set_up(tmp_path: Path) -> None:
+    code = (
+        "import tensorflow as tf\nfrom tensorflow import keras\n"
+        "model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])\nmodel.compile('adam', 'mse')\n"
+        "model.fit(tf.zeros((64, 8)), tf.zeros((64, 1)))\n"
+    )
+    (tmp_path / "train.py").write_text(code, encoding="utf-8")
+    (tmp_path / "guide.md").write_text(f"```python\n{code}```\n", encoding="utf-8")
+    assert "OOM101" in oomlint("check", "train.py", cwd=tmp_path).stdout
+    assert oomlint("check", "guide.md", cwd=tmp_path).stdout == "No findings in 1 file.\n"
+
+
 def test_estimate_slices_the_program_of_a_notebook(tmp_path: Path) -> None:
     build = (
         "model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])\nmodel.compile('adam', 'mse')"
