@@ -5,7 +5,7 @@
 Reports, when it is selected (`--extend-select OOM901`), a script that trains a large model on a GPU with tensor
 cores and says nothing about precision anywhere. Large is a model of 20 million parameters (ResNet50 has 25.6
 million), or one whose activations take more than a quarter of the GPU's memory. The GPU is the one of the
-configuration (`gpu-memory`); for an amount of memory without a name, and for cards without tensor cores (P100, GTX
+configuration (`gpu`); for an amount of memory without a name, and for cards without tensor cores (P100, GTX
 1080 Ti), nothing is said.
 
 ## Why is this bad?
