@@ -120,3 +120,27 @@ def test_all_that_is_missing_is_said_at_once_in_a_line_to_paste(tmp_path, monkey
     assert build(tmp_path, SCRIPT, monkeypatch, arguments=values).model.count_params() == weights(
         10000, 100, 10
     )
+
+
+def test_what_an_option_is_compared_with_is_an_example_of_it(tmp_path, monkeypatch):
+    from oomlint.estimate.request import Request
+    from oomlint.estimate.slicing.script import slice_script
+    from oomlint.estimate.worker import building, needed
+
+    text = """
+        import argparse
+        from tensorflow import keras
+        parser = argparse.ArgumentParser()
+        parser.add_argument("net")
+        parser.add_argument("--size", required=True, choices=[3, 5], type=int)
+        args = parser.parse_args()
+        if args.net.lower() == "wide":
+            model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(args.size * 10)])
+        model.compile("sgd", "mse")
+        model.fit(x, y)
+    """
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch)
+    sliced = slice_script(tmp_path / "train.py")
+    request = Request("train.py", source=sliced.text, names=sliced.names)
+    assert needed.all_of(caught.value, request, building.build).needs == ("net=wide", "size=3")

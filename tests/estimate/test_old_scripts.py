@@ -155,7 +155,7 @@ def test_modules_that_nobody_should_import_and_names_with_slashes(tmp_path, monk
         x = LSTM(2, U_regularizer="l2", forget_bias_init="one", name="block1/lstm")(inputs)
         x = layers.AveragePooling1D(2, 1, "SAME")(layers.Reshape((2, 1))(x))
         x = Dense(x.get_shape().as_list()[-1] + x._keras_shape[-1])(x)
-        model = keras.models.Model(inputs, x)
+        model = keras.models.Model(input=inputs, output=x)
         model.compile(adam_v2.Adam(learning_rate=0.1), "mse", metrics="mae")
         model.fit(x, y, batch_size=5)
     """

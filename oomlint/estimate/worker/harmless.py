@@ -106,8 +106,7 @@ class _Defaults:
                 and not isinstance(action, argparse._SubParsersAction)
             ):
                 value: Any = Missing(action.dest)
-                for choice in action.choices or ():
-                    stand_ins.EXAMPLES.setdefault(action.dest, choice)
+                stand_ins.EXAMPLES[action.dest] = list(action.choices or ())
             else:
                 value = action.default
                 if isinstance(value, str) and action.type is not None:

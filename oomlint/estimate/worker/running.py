@@ -248,6 +248,7 @@ def compiled(text: str, path: str, lines: list[int]) -> Any:
         if number is not None and number < len(lines):
             node.lineno = lines[number]  # type: ignore[attr-defined]
             node.end_lineno = lines[number]  # type: ignore[attr-defined]
+            node.end_col_offset = node.col_offset  # type: ignore[attr-defined] # what ended lines below ends here now
     tree.body = _guarded(tree.body, top=True)
     ast.fix_missing_locations(tree)
     return compile(tree, path, "exec", dont_inherit=True)

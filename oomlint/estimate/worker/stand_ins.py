@@ -93,7 +93,7 @@ class Missing:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str | int):
-            EXAMPLES.setdefault(self.oomlint_name, other)
+            EXAMPLES.setdefault(self.oomlint_name, []).append(other)
         raise NeededError(self)
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Missing:
@@ -235,8 +235,8 @@ OF_CLASSES: set[str] = set()
 INPUT_SHAPE: list[tuple[int | None, ...]] = []
 # Where a name that is not known was bound.
 LINES: dict[str, int] = {}
-# What the script compares a name with: an example of its value.
-EXAMPLES: dict[str, Any] = {}
+# What the script compares a name with: examples of its value.
+EXAMPLES: dict[str, list[Any]] = {}
 # What `--data` says of arrays, by name.
 DESCRIBED: dict[str, Data] = {}
 

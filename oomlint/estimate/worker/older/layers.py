@@ -30,7 +30,8 @@ def old_layers(keras: Any, stack: ExitStack, used: set[str]) -> None:
     """Arguments that layers had in Keras 1 and 2, and that stay without effect on memory or are spelled otherwise."""
     for name in ("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "LSTM", "GRU", "SimpleRNN",
     "Embedding", "Dropout",
-                 "MaxPooling1D", "MaxPooling2D", "AveragePooling1D", "AveragePooling2D", "BatchNormalization", "Flatten",
+                 "MaxPooling1D", "MaxPooling2D", "AveragePooling1D", "AveragePooling2D", "BatchNormalization",
+                 "Flatten",
                  "Activation",
                  "SeparableConv2D", "Reshape", "LeakyReLU", "ZeroPadding2D", "UpSampling2D", "TimeDistributed",
                  "Permute",

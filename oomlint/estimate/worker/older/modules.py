@@ -260,6 +260,7 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
     functional = sys.modules.get("keras.src.models.functional")
     if functional is not None:
         stack.enter_context(patch.object(functional.Functional, "add_loss", add_loss))
+        stack.enter_context(patch.object(functional.Functional, "__init__", _plural(functional.Functional)))
     # An embedding that was told its input's length builds a Sequential model, as it did.
     add = keras.Sequential.add
 
@@ -271,6 +272,19 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
         return add(self, layer, *args, **kwargs)
 
     stack.enter_context(patch.object(keras.Sequential, "add", added))
+
+
+def _plural(functional: Any) -> Any:
+    original = functional.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        for old, today in (("input", "inputs"), ("output", "outputs")):
+            if old in kwargs:
+                kwargs[today] = kwargs.pop(old)
+        original(self, *args, **kwargs)
+
+    return signed(init, original)
 
 
 def _slashes(keras: Any, stack: ExitStack) -> None:
