@@ -6,7 +6,7 @@ reaches into, not for everything that its imports import.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -40,23 +40,38 @@ LIBRARIES = frozenset(
 )
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Deferred(Value):
-    """A name imported from what may be a module of the project, not looked up yet."""
+    """What a module binds, not looked at yet. Subclasses say how to find it."""
 
     source: Source
+    context: Context  # of the statement that binds it, where Python finds it
+    at: int  # how many events there were before it
+    value: Value | None = None
+
+    def find(self, run: Run) -> Value:
+        """The value itself."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Imported(Deferred):
+    """A name imported from what may be a module of the project."""
+
     package: str
     level: int
     name: str | None = None  # None: the module itself
-    value: Value | None = None
-    context: Context = field(
-        default_factory=Context
-    )  # of the import statement, where the module runs in Python
-    at: int = 0  # how many events there were before it
+
+    def find(self, run: Run) -> Value:
+        """The module, or its member."""
+        if self.name is None:
+            return module(run, self.package, self.level)
+        source = module(run, self.package, self.level) if self.package or self.level else Unknown()
+        return member(run, source, self.package, self.level, self.name)
 
 
 def resolve(run: Run, value: Value) -> Value:
-    """The value of a binding; an import that was put off is done now."""
+    """The value of a binding; what was put off is done now."""
     if not isinstance(value, Deferred):
         return value
     if value.value is None:
@@ -64,13 +79,7 @@ def resolve(run: Run, value: Value) -> Value:
         before, run.source = (run.source, run.context), value.source
         run.context, start = value.context, len(run.trace.events)
         try:
-            if value.name is None:
-                value.value = module(run, value.package, value.level)
-            else:
-                source = (
-                    module(run, value.package, value.level) if value.package or value.level else Unknown()
-                )
-                value.value = member(run, source, value.package, value.level, value.name)
+            value.value = value.find(run)
         finally:
             run.source, run.context = before
             run.trace.put_off(start, value.at)
@@ -82,7 +91,14 @@ def defer(run: Run, package: str, level: int, name: str | None = None) -> Value:
     if run.resolver is None or (level == 0 and package.partition(".")[0] in LIBRARIES):
         source: Value = Library(canonical(package), package) if level == 0 and package else Unknown()
         return source if name is None else member(run, source, package, level, name)
-    return Deferred(run.source, package, level, name, None, run.context, len(run.trace.events))
+    return Imported(
+        source=run.source,
+        context=run.context,
+        at=len(run.trace.events),
+        package=package,
+        level=level,
+        name=name,
+    )
 
 
 def dotted(node: cst.CSTNode | None) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun import calls, classes, expressions, loops, objects, statements
+from oomlint.dryrun import calls, classes, expressions, loops, objects, statements, tables
 from oomlint.dryrun.calls import Activation
 from oomlint.dryrun.catalog.registry import Catalog, Iteration, load
 from oomlint.dryrun.flow import Flow, count
@@ -151,13 +151,18 @@ class Run:
 
     def run_module(self, source: Source, scope: Scope, name: str) -> None:
         """Take the statements of a module."""
-        self.fuel += FUEL_PER_STATEMENT * count(source.module)
+        if source.statements is None:
+            source.statements = count(source.module)
+        self.fuel += FUEL_PER_STATEMENT * source.statements
         before = (self.source, self.scope, self.statement)
         self.source, self.scope = source, scope
         self.state.set((scope, "__name__"), Const(name))
         self.state.set((scope, "__file__"), Unknown(type="str"))
         try:
-            statements.execute_block(self, source.module.body)
+            if source is self.trace.source:
+                statements.execute_block(self, source.module.body)
+            else:
+                tables.execute_module(self, source)
         finally:
             self.source, self.scope, self.statement = before
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
 from oomlint.documents.python_file import Document, document_from_text
 from oomlint.dryrun import dry_run
 from oomlint.dryrun.trace import Call
@@ -89,3 +95,50 @@ def test_class_from_another_module() -> None:
         }
     )
     assert project.probe("train.py") == [18]
+
+
+# Fifty presets: a table of that size is taken when somebody looks at it, and what it says is what Python says.
+_TABLE = (
+    "PRESETS = {" + ", ".join(f"'m{i}': {{'batch': {i}, 'sides': [{i}, -{i}]}}" for i in range(50)) + "}\n"
+)
+_MODULES = {
+    "presets.py": _TABLE,
+    "changed.py": _TABLE + "PRESETS['m7']['batch'] = 70\nPRESETS.update({'new': {'batch': 5}})\n",
+    "bound_again.py": _TABLE + "OTHER = PRESETS\nPRESETS = {'m7': {'batch': 1}}\n",
+    "in_function.py": _TABLE + "def batch(name):\n    return PRESETS[name]['batch']\n"
+    "def change():\n    PRESETS['m7']['batch'] = 9\n",
+    "starred.py": "from presets import *\nSIDE = PRESETS['m7']['sides'][1]\n",
+}
+_SCRIPTS = (
+    "from presets import PRESETS\nprobe(PRESETS['m7']['batch'])\nprobe(len(PRESETS))\n",
+    "import presets\nprobe(presets.PRESETS['m49']['sides'][1])\n",
+    "from changed import PRESETS\nprobe(PRESETS['m7']['batch'])\nprobe(PRESETS['new']['batch'])\n",
+    "import bound_again as b\nprobe(b.PRESETS['m7']['batch'])\nprobe(b.OTHER['m7']['batch'])\n",
+    "import in_function as f\nprobe(f.batch('m7'))\nf.change()\nprobe(f.batch('m7'))\n",
+    "from starred import *\nprobe(SIDE)\nprobe(PRESETS['m3']['batch'])\n",
+    "import presets\nif unknown():\n    presets.PRESETS['m7']['batch']\nprobe(presets.PRESETS['m7']['batch'])\n",
+    "import presets\npresets.PRESETS = {'m7': 4}\nprobe(presets.PRESETS['m7'])\n",
+)
+
+
+@pytest.mark.parametrize("script", _SCRIPTS)
+def test_tables_of_literals_say_what_python_says(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in _MODULES.items():
+        (tmp_path / name).write_text(text)
+    program = "results = []\nprobe, unknown = results.append, bool\n" + script + "print(results)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    found = Project({**_MODULES, "train.py": script}).probe("train.py")
+    assert str(found) == done.stdout.strip()
+
+
+def test_a_table_nobody_looks_at_is_not_taken() -> None:
+    project = Project(
+        {"presets.py": _TABLE + "SIDE = 3\n", "train.py": "from presets import SIDE\nprobe(SIDE)\n"}
+    )
+    trace = dry_run(project.sources["train.py"], project)
+    assert not [event for event in trace.events if getattr(event, "path", None) == "PRESETS"]
+    assert project.probe("train.py") == [3]
