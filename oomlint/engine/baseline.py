@@ -14,6 +14,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -118,30 +119,39 @@ class Baseline:
 
     def _moved(self, diagnostics: Sequence[Diagnostic], new: list[bool], left: dict[str, Entry]) -> None:
         """Find entries of files that are gone again in other files."""
-        paths = {entry.path for entry in left.values()}
-        gone = sorted(path for path in paths if not (self.root / path).exists())
-        if not gone:
-            return
-        while True:
-            fresh: dict[str, list[int]] = defaultdict(list)
-            for index, diagnostic in enumerate(diagnostics):
-                if new[index]:
-                    fresh[diagnostic.filename].append(index)
-            best: tuple[tuple[object, ...], list[tuple[int, str]]] | None = None
-            for old in gone:
-                for filename, indexes in fresh.items():
-                    as_old = [replace(diagnostics[index], filename=str(self.root / old)) for index in indexes]
-                    marks = zip(indexes, fingerprints(as_old, self.root))
-                    met = [(index, mark) for index, mark in marks if mark in left]
-                    # The file that took most of them over; of several that of the same name.
-                    rank = (-len(met), PurePath(old).name != PurePath(filename).name, filename, old)
-                    if met and (best is None or rank < best[0]):
-                        best = (rank, met)
-            if best is None:
-                return
-            for index, mark in best[1]:
-                new[index] = False
-                del left[mark]
+        gone: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+        for entry in left.values():
+            gone[entry.path][entry.code, entry.line] += 1
+        gone = {path: held for path, held in gone.items() if not (self.root / path).exists()}
+        fresh: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+        indexes: dict[str, list[int]] = defaultdict(list)
+        for index, diagnostic in enumerate(diagnostics):
+            if new[index]:
+                fresh[diagnostic.filename][diagnostic.code, _line(diagnostic)] += 1
+                indexes[diagnostic.filename].append(index)
+        # Of all pairs the one that has most in common is taken first; of several that of files of one name.
+        pairs = [
+            (-common, PurePath(old).name != PurePath(filename).name, old, filename)
+            for old, held in gone.items()
+            for filename, found in fresh.items()
+            if (common := _common(held, found))
+        ]
+        heapify(pairs)
+        while pairs:
+            count, other_name, old, filename = heappop(pairs)
+            common = _common(gone[old], fresh[filename])
+            if common < -count:  # other pairs were quicker
+                if common:
+                    heappush(pairs, (-common, other_name, old, filename))
+                continue
+            waiting = [index for index in indexes[filename] if new[index]]
+            as_old = [replace(diagnostics[index], filename=str(self.root / old)) for index in waiting]
+            for index, mark in zip(waiting, fingerprints(as_old, self.root)):
+                if mark in left:
+                    entry = left.pop(mark)
+                    new[index] = False
+                    gone[old][entry.code, entry.line] -= 1
+                    fresh[filename][entry.code, entry.line] -= 1
 
     def replaced(self, found: Baseline, in_scope: Callable[[Entry], bool]) -> Baseline:
         """The baseline after a run: what it found, and of the old entries those that it could not have found."""
@@ -151,6 +161,10 @@ class Baseline:
     def counts(self) -> Counter[str]:
         """Entries by path."""
         return Counter(entry.path for entry in self.entries)
+
+
+def _common(some: Counter[tuple[str, str]], others: Counter[tuple[str, str]]) -> int:
+    return sum(min(count, others[key]) for key, count in some.items() if key in others)
 
 
 def _line(diagnostic: Diagnostic) -> str:
