@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.client import LanguageClient
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -155,7 +156,14 @@ class Editor:
     def pull(self, uri: str, known: str | None = None) -> Any:
         """Ask for the diagnostics of a file."""
         params = lsp.DocumentDiagnosticParams(lsp.TextDocumentIdentifier(uri), previous_result_id=known)
-        return self.run(self.client.text_document_diagnostic_async(params))
+        while True:
+            try:
+                return self.run(self.client.text_document_diagnostic_async(params))
+            except JsonRpcException as error:
+                if error.code != lsp.LSPErrorCodes.ServerCancelled or error.data != {
+                    "retriggerRequest": True
+                }:
+                    raise  # else it is still checking: ask again
 
     def change(self, uri: str, *changes: lsp.TextDocumentContentChangeEvent) -> int:
         """Change a file; the version that it has then."""

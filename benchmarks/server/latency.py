@@ -2,8 +2,9 @@
 
     python benchmarks/server/latency.py [--lines 1000] [--keys 15]
 
-Times are medians of one run, and ratios to one parse by LibCST in the same run: what is a ratio holds on other
-machines, and on this one while others use it. Where Linux tells, the processor time of the server is given too.
+Times are medians of one run, beside their ratios to one parse by LibCST in the same run. The parts are processor time;
+what the editor waits for is time by the clock, which other processes lengthen: run it on a machine that is idle. Where
+Linux tells, the processor time of the server is given too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -55,12 +57,13 @@ def row(name: str, seconds: float, unit: float, more: str = "") -> None:
     print(f"  {name:44}{seconds * MS:9.1f}{seconds / unit:8.2f}{more}")
 
 
-def timed(work: Callable[[int], object], times: int) -> float:
+def timed(work: Callable[[int], object], times: int, clock: Callable[[], float] = time.thread_time) -> float:
+    """The median of several runs. The thread's own time is what other processes do not lengthen."""
     found = []
     for number in range(times):
-        start = time.perf_counter()
+        start = clock()
         work(number)
-        found.append(time.perf_counter() - start)
+        found.append(clock() - start)
     return median(found)
 
 
@@ -110,11 +113,11 @@ def watched(spent: dict[str, list[float]]) -> Iterator[None]:
 
     def watching(function: Callable[..., object], name: str) -> Callable[..., object]:
         def call(*arguments: object, **named: object) -> object:
-            start = time.perf_counter()
+            start = time.thread_time()
             try:
                 return function(*arguments, **named)
             finally:
-                spent.setdefault(name, []).append(time.perf_counter() - start)
+                spent.setdefault(name, []).append(time.thread_time() - start)
 
         return call
 
@@ -140,9 +143,10 @@ def keystrokes(text: str, folder: Path, keys: int, unit: float) -> None:
     ):
         uri = (folder / f"{name.replace(' ', '-')}.py").as_uri()
         editor.open(uri, start)
-        one_key(editor, uri, start, 0)
+        keystroke(editor, uri, start, 0)
         used = processor(server.pid)
-        waited = timed(lambda number, uri=uri, start=start: one_key(editor, uri, start, number + 1), keys)
+        key = partial(keystroke, editor, uri, start)
+        waited = timed(lambda number, key=key: key(number + 1), keys, time.perf_counter)
         spent = (processor(server.pid) - used) / keys
         row(name, waited, unit, f"   ({spent * MS:.0f} ms of processor time)" if spent else "")
     uri = (folder / "the-training-script.py").as_uri()
@@ -164,15 +168,15 @@ def keystrokes(text: str, folder: Path, keys: int, unit: float) -> None:
     editor.quit()
 
 
-def one_key(editor: Editor, uri: str, text: str, number: int) -> None:
+def keystroke(editor: Editor, uri: str, text: str, number: int) -> None:
     """One more character, as editors send it: the part that changed."""
     lines = typed(text, number).split("\n")
     line = next(index for index, content in enumerate(lines) if content.endswith(f"  # {'x' * number}"))
-    at = lsp.Position(line, len(lines[line]) - number)
-    behind = lsp.Position(line, len(lines[line]) - 1) if number else at
+    at = lsp.Position(line, len(lines[line]) - 1)
     if number:
-        at = behind
-        change = lsp.TextDocumentContentChangePartial(range=lsp.Range(at, at), text="x")
+        change: lsp.TextDocumentContentChangeEvent = lsp.TextDocumentContentChangePartial(
+            range=lsp.Range(at, at), text="x"
+        )
     else:
         change = lsp.TextDocumentContentChangeWholeDocument("\n".join(lines))
     editor.change(uri, change)

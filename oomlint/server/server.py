@@ -7,6 +7,7 @@ import os
 import sys
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 
 from oomlint.project.configuration import CONFIGURATION_FILES
 from oomlint.server.actions import SHOW_RULE
@@ -21,6 +22,8 @@ _CONFIGURATION = "{" + ",".join(CONFIGURATION_FILES) + "}"
 _PINS = (
     "{*requirements*.txt,*constraints*.txt,*requirements*.in,*.lock,pylock.toml,setup.cfg,environment.y*ml}"
 )
+# Seconds after which an editor that asks for diagnostics is told to ask again: some wait for two and then never ask.
+_PATIENCE = 1.5
 _WATCHED = ("**/*.py", f"**/{_CONFIGURATION}", f"**/{_PINS}")
 
 
@@ -205,7 +208,11 @@ def _pulled(server: OomlintServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DIAGNOSTIC, options)
     async def diagnostic(params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
         uri = params.text_document.uri
-        await server.session.current(uri)
+        try:
+            await asyncio.wait_for(server.session.current(uri), _PATIENCE)
+        except asyncio.TimeoutError:
+            again = {"retriggerRequest": True}
+            raise JsonRpcException("still checking", lsp.LSPErrorCodes.ServerCancelled, again) from None
         items = [one.sent for one in server.session.shown(uri)]
         mark = f"{hash(repr(items)):x}"
         if mark == params.previous_result_id:
