@@ -37,6 +37,8 @@ _ESCAPED = re.compile(r"\\u[0-9a-fA-F]{4}")
 _OTHER_KERNELS = re.compile(
     r"(?:bash|deno|evcxr|ir|javascript|julia|matlab|octave|ruby|rust|scala|swift|xcpp)\b", re.I
 )
+_INSTALL = re.compile(r"\bpip3?[ \t]+install[ \t]+(?P<words>[^\r\n;&|]+)")
+_TENSORFLOW_VERSION = re.compile(r"%tensorflow_version[ \t]+(?P<major>[12])\b")
 _HOSTS = frozenset(("accelerator", "colab", "kaggle"))  # what Colab and Kaggle write in the metadata
 
 Self = TypeVar("Self", bound="Notebook")
@@ -70,6 +72,19 @@ class Notebook(PartedDocument):
     def keeps_process(self) -> bool:
         """A kernel stays; Colab and Kaggle give each notebook a machine of its own."""
         return not self._hosted
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """What `!pip install` and Colab's `%tensorflow_version` ask for."""
+        found: list[str] = []
+        for part in self.parts:
+            for start, end in part.neutral:
+                line = part.source[start:end]
+                if colab := _TENSORFLOW_VERSION.match(line):
+                    found.append(f"tensorflow=={colab['major']}.*")
+                elif install := _INSTALL.search(line):
+                    found += (word.strip("\"'") for word in install["words"].split())
+        return tuple(reversed(found))
 
     def place(self, part: Part | None, row: int, column: int) -> Location:
         """Row and column inside of the cell."""

@@ -62,6 +62,11 @@ class Document:
         """Whether the process that runs it stays when it is done, on a machine that others use too."""
         return False
 
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """What it installs itself, as pip takes it, the last first."""
+        return ()
+
     def location(self, offset: int) -> Location:
         """The place of an offset of the text, as a report names it."""
         return self.lines.location(offset)

@@ -323,7 +323,7 @@ class Run:
 
     def _configuration(self, document: Document) -> Configuration:
         place = document.path or Path(document.filename)
-        return self._configurations.for_document(place.absolute().parent)
+        return self._configurations.for_document(place.absolute().parent, document.requirements, place.name)
 
     def _rules_of(self, configuration: Configuration) -> tuple[RegisteredRule, ...]:
         selected = self._selected.get(id(configuration))

@@ -13,6 +13,7 @@ from oomlint.project.settings import Budget, Settings, gpu_words
 
 if TYPE_CHECKING:
     from oomlint.project.keras_in_use import KerasInUse
+    from oomlint.project.pins import Pin
 
 # In the order in which they win within one folder.
 CONFIGURATION_FILES = (".oomlint.toml", "oomlint.toml", "pyproject.toml")
@@ -181,7 +182,7 @@ class Configurations:
             self._over.put(key, raw, flag, where)
         self._isolated = isolated
         self._folders: dict[Path, Configuration] = {}
-        self._completed: dict[Path, Configuration] = {}
+        self._completed: dict[tuple[Path, tuple[str, ...]], Configuration] = {}
         self._keras: KerasInUse | None = None
         self._files: dict[Path, Configuration | None] = {}
         self._explicit: Configuration | None = None
@@ -204,20 +205,27 @@ class Configurations:
             self._folders[folder] = found
         return found
 
-    def for_document(self, folder: Path) -> Configuration:
+    def for_document(self, folder: Path, requirements: tuple[str, ...] = (), name: str = "") -> Configuration:
         """What is in force for a document of a folder: the configuration, and what it leaves to the project.
 
-        The version of Keras comes from the project's pins or what is installed, the backend from the environment.
-        An isolated run asks neither.
+        The version of Keras comes from what the document itself installs (`requirements`; `name` is its file's), the
+        project's pins or what is installed, the backend from the environment. An isolated run asks nobody.
         """
-        found = self._completed.get(folder)
-        if found is None:
-            found = self._completed[folder] = self._complete(self.for_folder(folder), folder)
-        return found
+        key = (folder, requirements)
+        if key not in self._completed:
+            self._completed[key] = self._complete(self.for_folder(folder), folder, requirements, name)
+        return self._completed[key]
 
-    def _complete(self, configuration: Configuration, folder: Path) -> Configuration:
+    def _complete(
+        self, configuration: Configuration, folder: Path, requirements: tuple[str, ...], name: str
+    ) -> Configuration:
         if self._isolated:
             return configuration
+        own: list[Pin] = []
+        if requirements:
+            from oomlint.project.pins import written_in
+
+            own = written_in(requirements, folder / name)
         if self._keras is None:
             from oomlint.project.keras_in_use import KerasInUse
 
@@ -226,7 +234,7 @@ class Configurations:
         changes: dict[str, Any] = {}
         root = settings.root if folder.is_relative_to(settings.root) else project_root(folder)
         known = {
-            "target-keras": self._keras.version(folder, root) if settings.target_keras is None else None,
+            "target-keras": self._keras.version(folder, root, own) if settings.target_keras is None else None,
             "keras-backend": self._keras.backend() if settings.keras_backend is None else None,
         }
         for key, found in known.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from oomlint.project.pins import KERAS, Pin, pins
@@ -39,12 +39,16 @@ class KerasInUse:
         self._by_installation: dict[Path, Version | None] = {}
         self._backend: list[tuple[KerasBackend, str] | None] = []  # empty until it is asked for
 
-    def version(self, folder: Path, root: Path) -> Version | None:
+    def version(self, folder: Path, root: Path, own: Sequence[Pin] = ()) -> Version | None:
         """The Keras version that an installation of the project gets, and where that is known from.
 
-        The nearest folder from `folder` up to `root` whose lock file or requirements leave no choice of generation
-        decides, then the project's virtual environment, then the one that this program runs in. None: anything goes.
+        What the document pins itself (`own`) comes first. Then the nearest folder from `folder` up to `root` whose
+        lock file or requirements leave no choice of generation decides, then the project's virtual environment, then
+        the one that this program runs in. None: anything goes.
         """
+        pinned = _decided(own)
+        if pinned is not None:
+            return pinned
         for above in (folder, *folder.parents):
             if above not in self._by_pins:
                 self._by_pins[above] = _pinned(above)
@@ -65,11 +69,15 @@ class KerasInUse:
 
 
 def _pinned(folder: Path) -> Version | None:
-    for found in pins(folder):
-        for pin in sorted(found, key=lambda pin: pin.name not in KERAS):  # Keras' own pin before TensorFlow's
-            version = _newest(pin)
-            if version is not None:
-                return version, pin.text
+    decided = (_decided(found) for found in pins(folder))
+    return next((version for version in decided if version is not None), None)
+
+
+def _decided(found: Sequence[Pin]) -> Version | None:
+    for pin in sorted(found, key=lambda pin: pin.name not in KERAS):  # Keras' own pin before TensorFlow's
+        version = _newest(pin)
+        if version is not None:
+            return version, pin.text
     return None
 
 

@@ -59,6 +59,11 @@ def pins(folder: Path) -> Iterator[list[Pin]]:
 _REQUIREMENTS = re.compile(r"(.*[-_.])?(requirements?|constraints)([-_.].*)?\.(txt|in)")
 
 
+def written_in(lines: Iterable[str], file: Path) -> list[Pin]:
+    """Pins among requirements that a file names itself, as a notebook that installs them does."""
+    return [Pin(name, specifier, file) for name, specifier in _all(lines)]
+
+
 def _of(path: Path, read: Callable[[str], Iterator[tuple[str, str]]]) -> Iterator[list[Pin]]:
     try:
         text = path.read_text(encoding="utf-8-sig")

@@ -242,6 +242,16 @@ def test_large_outputs_cost_little() -> None:
     assert picture.encode() in after.raw
 
 
+def test_what_a_notebook_installs_itself() -> None:
+    document = notebook(
+        code("!pip install -q -U 'keras==2.4' tensorflow-gpu>=2.1 && ls\n%pip install numpy\nx = 1"),
+        code("%tensorflow_version 1.x\nprint('!pip install tensorflow==2.0')"),
+        code("%%bash\npip install keras==3.1"),
+    )
+    wanted = document.requirements
+    assert wanted == ("tensorflow==1.*", "numpy", "tensorflow-gpu>=2.1", "keras==2.4", "-U", "-q")
+
+
 def test_an_editor_may_give_the_cells() -> None:
     document = notebook_of_cells([(2, "x = 1"), (5, "y = 'é'\n")], "a.ipynb", Path("a.ipynb"))
     assert document.sources() == {2: "x = 1", 5: "y = 'é'\n"}

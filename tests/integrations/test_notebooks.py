@@ -17,7 +17,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from oomlint.documents.notebook import notebook_from_bytes
 from oomlint.documents.python_file import document_from_text
+from oomlint.documents.reading import read
 from oomlint.findings.diagnostic import Diagnostic
+from oomlint.project.configuration import Configurations
 from oomlint.testing import fix_text, run_rules
 
 SETUP = """\
@@ -165,6 +167,42 @@ def test_a_kernel_that_stays_makes_oom101_a_warning(tmp_path: Path) -> None:
         row.split(": ")[0]: row.rpartition("(")[2] for row in done.stdout.split("\n") if "OOM101" in row
     }
     assert places == {"own.ipynb:cell 3:3:17": "warning)", "colab.ipynb:cell 3:3:17": "note)"}
+
+
+@pytest.mark.parametrize(
+    ("install", "version"),
+    [
+        ("!pip install -q tensorflow==2.6.2", (2, 6)),
+        ("%tensorflow_version 1.x", (2, 2)),
+        ("!pip3 install 'tensorflow==2.16.*'", (3,)),
+        ("!pip install tensorflow==2.4 keras==2.3.1", (2, 3)),
+    ],
+)
+def test_what_a_notebook_installs_says_which_keras_it_runs_on(
+    tmp_path: Path, install: str, version: tuple[int, ...]
+) -> None:
+    (tmp_path / "requirements.txt").write_text("keras==3.5\n", encoding="utf-8")
+    document = read(write_notebook(tmp_path / "a.ipynb", install, "import keras"))
+    found = Configurations().for_document(tmp_path, document.requirements, "a.ipynb")
+    assert found.settings.target_keras == version
+    assert found.origins["target-keras"].startswith("a.ipynb: ")
+    assert Configurations().for_document(tmp_path).settings.target_keras == (3, 5)
+    (tmp_path / "oomlint.toml").write_text('target-keras = "3.1"\n', encoding="utf-8")
+    assert Configurations().for_document(tmp_path, document.requirements).settings.target_keras == (3, 1)
+
+
+def test_a_pinned_notebook_is_checked_for_its_own_keras(tmp_path: Path) -> None:
+    fit = (
+        "model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])\nmodel.compile('adam', 'mse')\n"
+    )
+    fit += "model.fit(keras.utils.timeseries_dataset_from_array(range(99), None, 8), workers=2)"
+    old = SETUP.replace("install -q tensorflow", "install -q tensorflow==2.10")
+    write_notebook(tmp_path / "new.ipynb", SETUP.replace("q tensorflow", "q tensorflow==2.18"), fit)
+    write_notebook(tmp_path / "old.ipynb", old, fit)
+    done = oomlint("check", ".", "--output-format", "concise", cwd=tmp_path)
+    (found,) = [row for row in done.stdout.split("\n") if "OOM209" in row]
+    assert found.startswith("new.ipynb:cell 3:3:")
+    assert "fit of Keras 3 takes no workers=" in found
 
 
 def test_an_example_in_a_document_has_no_gpu_to_set_up(tmp_path: Path) -> None:
