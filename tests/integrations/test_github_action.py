@@ -87,6 +87,7 @@ class Runner:
             **own,
             "GITHUB_OUTPUT": str(said),
             "GITHUB_WORKSPACE": str(workspace),
+            "PIP_NO_COMPILE": "1",  # what is used is compiled when it is used
             "RUNNER_TEMP": str(self.temp),
         }
 

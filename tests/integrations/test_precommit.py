@@ -50,6 +50,7 @@ def _environment(home: Path) -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "NO_COLOR": "1",
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+        "PIP_NO_COMPILE": "1",  # what is used is compiled when it is used
         "PRE_COMMIT_COLOR": "never",
         "PRE_COMMIT_HOME": str(home),
     }
