@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 import oomlint
@@ -35,6 +37,12 @@ class OomlintServer(LanguageServer):
             max_workers=2,
         )
         self.was_shut_down = False
+        # What a request is answered with is no failure of the server's, and pygls logs each with its traceback.
+        logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_failure)
+
+
+def _is_failure(record: logging.LogRecord) -> bool:
+    return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcException)
 
 
 def plain(value: Any) -> Any:

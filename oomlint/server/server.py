@@ -34,6 +34,8 @@ def serve() -> int:
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     server.start_io(sys.stdin.buffer, out)
+    if hasattr(server, "session"):
+        server.session.close()
     return 0 if server.was_shut_down else 1
 
 

@@ -53,7 +53,9 @@ class Session:
         self._published: dict[str, tuple[int | None, list[lsp.Diagnostic]]] = {}
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
         self._last = ""  # what was changed last
-        self._complaints: tuple[set[str], set[str]] = (set(), set())  # before the last reload, and since
+        self._reloading = False
+        self._said: set[str] = set()  # mistakes that the user knows of
+        self._heard: set[str] = set()  # mistakes that are there since the last reload
 
     # What the editor says.
 
@@ -75,6 +77,7 @@ class Session:
 
     def set_options(self, given: Mapping[str | None, object]) -> None:
         """Settings by folder; None for what lies in no folder, and for folders that are not named."""
+        self._start_over()
         for folder in self.folders:
             raw = given.get(folder.uri, given.get(None)) if folder.uri is not None else given.get(None)
             if raw is not None:
@@ -93,10 +96,14 @@ class Session:
 
     def reload(self) -> None:
         """Read all configuration anew and check everything."""
-        self._complaints = (self._complaints[1] or self._complaints[0], set())
+        self._start_over()
         self._last = ""
         folders = [(one.path, one.options) for one in self.folders]
         self._scheduler.tell(lambda checker: checker.configure(folders), at_once=True)
+
+    def _start_over(self) -> None:
+        if not self._reloading:
+            self._reloading, self._heard = True, set()
 
     def look_again(self) -> None:
         """Files were saved, made or removed."""
@@ -191,6 +198,9 @@ class Session:
     def _deliver(self, found: Mapping[str, Checked], modules: Mapping[str, Document], complete: bool) -> None:
         """Take over from the checker's thread what it knows now."""
         self._modules = modules
+        if complete and self._reloading:
+            self._reloading = False
+            self._said &= self._heard
         for filename in self._checked.keys() - found.keys() if complete else ():
             self._forget(filename)
         present = {
@@ -250,13 +260,12 @@ class Session:
 
     def complain(self, message: str) -> None:
         """Tell the user, once for each mistake until it is mended."""
-        before, since = self._complaints
-        if message not in since:
-            since.add(message)
-            if message not in before:
-                self._server.window_show_message(
-                    lsp.ShowMessageParams(lsp.MessageType.Error, f"oomlint: {message}")
-                )
+        self._heard.add(message)
+        if message not in self._said:
+            self._said.add(message)
+            self._server.window_show_message(
+                lsp.ShowMessageParams(lsp.MessageType.Error, f"oomlint: {message}")
+            )
 
     def _complain_from_thread(self, message: str) -> None:
         self._loop.call_soon_threadsafe(self.complain, message)

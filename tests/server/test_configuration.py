@@ -44,6 +44,11 @@ def test_the_projects_file(editor: Editor, folder: Path):
     settings.write_text('ignore = ["OOM303"]\n')
     editor.saved_elsewhere(settings)
     _wait(editor, uri, "OOM301")
+    # Once it was mended the same mistake is news again.
+    settings.write_text('slect = ["OOM3"]\n')
+    editor.saved_elsewhere(settings)
+    editor.until(lambda: editor.messages[before:] == [message, message])
+    _wait(editor, uri, "OOM301")
 
 
 def test_the_editors_settings(editor: Editor, folder: Path):

@@ -20,13 +20,25 @@ images = tf.data.Dataset.list_files("train/*.jpg").map(lambda path: tf.image.res
 SEVERITY = {"error": 1, "warning": 2, "note": 3}
 SCRIPTS = [
     "OOM102-memory-growth-after-init/bad.py",
+    "OOM106-gpu-claimed-by-two-frameworks/bad.py",
     "OOM203-array-grown-in-loop/bad.py",
+    "OOM205-one-hot-large/bad.py",
+    "OOM208-generator-fit-on-everything/bad.py",
     "OOM301-shuffle-buffer-large/bad_argparse.py",
+    "OOM302-cache-in-memory/bad.py",
     "OOM303-prefetch-many-batches/bad.py",
+    "OOM305-whole-array-to-device/bad.py",
+    "OOM307-full-set-forward/bad.py",
+    "OOM402-accumulation-unscaled/bad.py",
     "OOM403-tensors-kept/bad.py",
     "OOM405-persistent-tape/bad.py",
     "OOM406-model-built-in-loop/bad.py",
+    "OOM408-function-made-in-loop/bad.py",
+    "OOM410-graph-grows/bad.py",
+    "OOM412-oom-retry-keeps-memory/bad.py",
+    "OOM502-loss-not-scaled/bad.py",
     "OOM602-flatten-dense/bad.py",
+    "OOM603-attention-quadratic/bad.py",
 ]
 
 
