@@ -189,3 +189,18 @@ def test_a_model_that_is_built_by_a_sample(tmp_path, monkeypatch):
     subject = build(tmp_path, text, monkeypatch)
     assert subject.model.count_params() == 2 * (3 * 2 + 2)  # Keras 3 counts no variable that is not its own
     assert subject.data[1] == Spec((4, 4), "float32")
+
+
+@pytest.mark.parametrize("padding", ["valid", "same"])
+@pytest.mark.parametrize(("kernel", "stride", "dilation"), [(3, 2, 1), (4, 1, 2), (5, 3, 1)])
+def test_lengths_as_keras_has_them(padding, kernel, stride, dilation):
+    from keras import layers
+
+    from oomlint.estimate.worker.older.convolutions import CONVOLUTIONS
+
+    layer = layers.Conv1D(1, kernel, stride, padding, dilation_rate=dilation if stride == 1 else 1)
+    found = CONVOLUTIONS["conv_output_length"](29, kernel, padding, stride, layer.dilation_rate[0])
+    assert found == layer.compute_output_shape((1, 29, 1))[1]
+    back = layers.Conv1DTranspose(1, kernel, stride, padding)
+    found = CONVOLUTIONS["deconv_output_length"](29, kernel, padding, None, stride)
+    assert found == back.compute_output_shape((1, 29, 1))[1]

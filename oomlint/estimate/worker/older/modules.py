@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
+from oomlint.estimate.worker.older.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.older.layers import old_layers
 from oomlint.estimate.worker.older.names import of_tf_keras, old_functions, old_helpers, signed
 from oomlint.estimate.worker.older.operations import understand_old_operations
@@ -113,6 +114,8 @@ class _Finder(MetaPathFinder, Loader):
         def find(name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name)
+            if rest == "utils.conv_utils" and name in CONVOLUTIONS:
+                return CONVOLUTIONS[name]
             for place in places:
                 for spelled in (name, _RENAMED.get(name, name)):
                     found = _attribute(self.keras, f"{place}.{spelled}")
