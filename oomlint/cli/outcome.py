@@ -101,6 +101,8 @@ def style_of(arguments: argparse.Namespace) -> Style:
     if arguments.output_file is not None and arguments.color == "auto":
         return Style()
     colour = wants_colour(sys.stdout) if arguments.color == "auto" else arguments.color == "always"
+    if colour and os.name == "nt":
+        os.system("")  # makes an older console of Windows obey colours
     return Style(colour, links=colour and wants_links(sys.stdout))
 
 

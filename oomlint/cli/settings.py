@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -59,7 +60,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
                 group.add_argument(
                     f"--{key}", metavar=metavar, action="append" if many else "store", help=about
                 )
-    group.add_argument("--config", metavar="FILE", type=Path, help="use this configuration file and no other")
+    group.add_argument(
+        "--config",
+        metavar="FILE|KEY=VALUE",
+        action="append",
+        help="use this configuration file and no other; or a key of it as TOML: --config 'severity.OOM303 = \"note\"'",
+    )
     group.add_argument(
         "--isolated",
         action="store_true",
@@ -72,6 +78,7 @@ def configurations(arguments: argparse.Namespace) -> Configurations:
     from oomlint.project.configuration import Configurations
 
     overrides: dict[str, tuple[object, str]] = {}
+    file = _inline(arguments.config or (), overrides)
     for key, metavar, many, _ in (flag for flags in _GROUPS.values() for flag in flags):
         given = getattr(arguments, key.replace("-", "_"))
         if given is None:
@@ -82,7 +89,31 @@ def configurations(arguments: argparse.Namespace) -> Configurations:
                 given = [_from_here(pattern) for pattern in given]
         flag = f"--no-{key}" if given is False else f"--{key}"
         overrides[key] = (given, flag)
-    return Configurations(overrides, file=arguments.config, isolated=arguments.isolated)
+    return Configurations(overrides, file=file, isolated=arguments.isolated)
+
+
+def _inline(given: Iterable[str], overrides: dict[str, tuple[object, str]]) -> Path | None:
+    """Sort what `--config` was given: the keys into the overrides, the file into the answer."""
+    from oomlint.project.configuration import ConfigurationError
+
+    file = None
+    for text in given:
+        if "=" not in text or Path(text).exists():
+            if file is not None:
+                raise ConfigurationError("--config: one file is enough; `extend` in it names another")
+            file = Path(text)
+            continue
+        from oomlint.project.toml import parse_toml
+
+        try:
+            table = parse_toml(text)
+        except ValueError as error:
+            raise ConfigurationError(f"--config: {text!r} is neither a file nor TOML: {error}") from None
+        for key, value in table.items():
+            held = overrides.get(key, ({}, ""))[0]
+            both = {**held, **value} if isinstance(held, dict) and isinstance(value, dict) else value
+            overrides[key] = (both, "--config")
+    return file
 
 
 def _from_here(pattern: str) -> str:

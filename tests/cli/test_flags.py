@@ -203,3 +203,32 @@ def test_an_unused_comment_is_only_one_for_what_was_looked_for(project):
     assert unused("--select", "OOM0,OOM30") == ["`OOM303`, `OOM301` suppress nothing here (note)"]
     assert unused("--select", "OOM0,OOM30", "--ignore-noqa") == []
     assert unused("--ignore", "OOM303") == ["`OOM301` suppresses nothing here (note)"]
+
+
+def test_a_key_of_the_configuration_on_the_command_line(project):
+    def lines(*arguments: str) -> list[str]:
+        return oomlint("config", *arguments, cwd=project).stdout.splitlines()
+
+    assert 'gpu = "L4"  # --config' in lines("--config", "gpu = 'L4'")
+    both = lines("--config", 'severity.OOM303 = "note"', "--config", 'severity.OOM301 = "error"')
+    assert 'severity = {"OOM303": "note", "OOM301": "error"}  # --config' in both
+    (project / "own.toml").write_text('gpu = "A100-40GB"\nhost-memory = "1GiB"\n', encoding="utf-8")
+    given = lines("--config", "own.toml", "--config", "gpu = 'L4'")
+    assert 'gpu = "L4"  # --config' in given
+    assert f"host-memory = 1073741824  # {project / 'own.toml'}" in given
+    # A flag of its own is more to the point.
+    assert 'gpu = "T4"  # --gpu' in lines("--config", "gpu = 'L4'", "--gpu", "T4")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("gpuu = 'L4'", "unknown key 'gpuu': did you mean 'gpu'?"),
+        ("gpu = L4", "is neither a file nor TOML"),
+        ("nowhere.toml", "no such configuration file"),
+    ],
+)
+def test_a_wrong_configuration_on_the_command_line(project, value, said):
+    done = oomlint("check", "--config", value, "train.py", cwd=project)
+    assert done.returncode == 2
+    assert said in done.stderr
