@@ -28,7 +28,7 @@ def estimates(row: dict) -> dict[str, float]:
     """Bytes that the step takes by each way of estimating."""
     import keras
     from cpu_scratch import CPU_OVER, scratch_of
-    from measure_cpu import OPTIMIZERS
+    from measure_cpu import BY_HAND, OPTIMIZERS
     from subjects import subject
 
     from oomlint.estimate.worker.graph import order
@@ -38,7 +38,7 @@ def estimates(row: dict) -> dict[str, float]:
     from oomlint.estimate.worker.graph.unrolled import unrolled
 
     made = eval(f"lambda: keras.optimizers.{OPTIMIZERS[row['optimizer']]}", {"keras": keras})
-    what = subject(row["model"], row["batch"], made, row["policy"])
+    what = subject(row["model"].removeprefix(BY_HAND), row["batch"], made, row["policy"])
     program = unrolled(traced(what, as_run=True))
     given = sum(sum(op.outputs) for op in program.operations if op.type == "Argument")
     tried = [

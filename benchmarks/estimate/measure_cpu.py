@@ -4,8 +4,9 @@
 
 Each configuration (a case of models.py, a batch, an optimizer, optionally a policy) runs in a process of its own with
 one thread and an allocator that gives every larger buffer back to the system at once (MALLOC_MMAP_THRESHOLD_; no
-oneDNN, whose pool never gives back). The step runs a few times; then the kernel's high-water mark of resident memory is
-reset (5 to /proc/self/clear_refs) and one more step is run, and seen how far it went above what was resident.
+oneDNN, whose pool never gives back). The step runs a few times, the heap is trimmed; then the kernel's high-water mark
+of resident memory is reset (5 to /proc/self/clear_refs) and one more step is run, and seen how far it went above what
+was resident. That is done three times, and the middle one counts. `loop:mlp:512:adam`: a loop written by hand.
 
 What is ready at the same time runs in an order that is another for each traced function (order.py says why), and the
 peak with it. So the step is traced anew several times: a line has the peak of each, and their median.
@@ -13,6 +14,7 @@ peak with it. So the step is traced anew several times: a line has the peak of e
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import statistics
@@ -33,6 +35,8 @@ ENVIRONMENT = {
     "KERAS_BACKEND": "tensorflow",
 }
 DRAWS = 3
+STEPS = 3  # measured, for each
+BY_HAND = "loop:"
 OPTIMIZERS = {
     "sgd": "SGD()",
     "momentum": "SGD(0.01, momentum=0.9)",
@@ -63,7 +67,7 @@ def prepared(
     import models
 
     keras.config.set_dtype_policy(policy)
-    case = models.case(name)
+    case = models.case(name.removeprefix(BY_HAND))
     model = case.model
     made = eval(f"keras.optimizers.{OPTIMIZERS[optimizer]}", {"keras": keras})
     model.compile(optimizer=made, loss=case.loss, jit_compile=False)
@@ -94,16 +98,44 @@ def one_thread() -> None:
     tf.config.threading.set_intra_op_parallelism_threads(1)
 
 
-def traced_anew(model: Any) -> Any:
+def traced_anew(model: Any, by_hand: bool = False) -> Any:
     """The training step as a function of its own, not compiled by XLA."""
     import tensorflow as tf
 
+    if by_hand:
+        return tf.function(_by_hand(model), autograph=False)
     return tf.function(lambda *parts: model.train_step(parts), autograph=False)
+
+
+def _by_hand(model: Any) -> Any:
+    """A step as in a loop that somebody wrote: no metrics, nothing of `compile` but its loss and optimizer."""
+    import keras
+    import tensorflow as tf
+
+    loss_of, optimizer = keras.losses.get(model.loss), model.optimizer
+
+    def step(x: Any, y: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(loss_of(y, model(x, training=True)))
+        weights = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        return loss
+
+    return step
 
 
 def with_median(about: dict[str, object], peaks: list[int], by: str) -> dict[str, object]:
     """A line."""
     return about | {"by": by, "step_bytes": round(statistics.median(peaks)), "peaks": peaks}
+
+
+def _one_peak(step: Any, batch_of: tuple[Any, ...]) -> int:
+    time.sleep(0.3)  # until the executor's thread has let go of what it held
+    ctypes.CDLL(None).malloc_trim(0)
+    before = _status("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")
+    step(*batch_of)
+    return _status("VmHWM") - before
 
 
 def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> dict[str, object]:
@@ -112,14 +144,10 @@ def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> d
     model, batch_of, about = prepared(name, batch, optimizer, policy)
     peaks = []
     for _ in range(DRAWS):
-        step = traced_anew(model)
+        step = traced_anew(model, name.startswith(BY_HAND))
         for _ in range(3):
             step(*batch_of)
-        time.sleep(0.3)  # until the executor's thread has let go of what it held
-        before = _status("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")
-        step(*batch_of)
-        peaks.append(_status("VmHWM") - before)
+        peaks.append(statistics.median_low([_one_peak(step, batch_of) for _ in range(STEPS)]))
     return with_median(about, peaks, "resident")
 
 

@@ -394,7 +394,7 @@ def anchors():
 # Text and series
 
 
-class _Tied(layers.Layer):
+class Tied(layers.Layer):
     """Scores of all words by the transposed table of another layer."""
 
     def __init__(self, table, **options):
@@ -416,7 +416,7 @@ def tied_gpt():
         y = layers.Dense(1024, activation="gelu")(layers.LayerNormalization(epsilon=1e-5)(x))
         x = x + layers.Dropout(0.1)(layers.Dense(256)(y))
     x = layers.LayerNormalization(epsilon=1e-5)(x)
-    return _labelled(keras.Model(i, _Tied(table, dtype="float32")(x)), (128,), _logits())
+    return _labelled(keras.Model(i, Tied(table, dtype="float32")(x)), (128,), _logits())
 
 
 @_add
@@ -661,7 +661,7 @@ def graph_attention():
 # Steps of their own
 
 
-class _VariationalModel(keras.Model):
+class Variational(keras.Model):
     def train_step(self, data):
         image, _ = data
         with tf.GradientTape() as tape:
@@ -684,10 +684,10 @@ def digits_vae():
     for width in (64, 32):
         x = layers.Conv2DTranspose(width, 3, strides=2, padding="same", activation="relu")(x)
     x = layers.Conv2DTranspose(1, 3, padding="same", activation="sigmoid", dtype="float32")(x)
-    return _values(_VariationalModel(i, x))
+    return _values(Variational(i, x))
 
 
-class _Distilled(keras.Model):
+class Distilled(keras.Model):
     teacher = None
 
     def train_step(self, data):
@@ -718,12 +718,12 @@ def distillation():
 
     teacher = keras.Model(*network((256, 512)))
     teacher.trainable = False
-    model = _Distilled(*network((16, 32)))
+    model = Distilled(*network((16, 32)))
     model.teacher = teacher
     return _labelled(model)
 
 
-class _Contrastive(keras.Model):
+class Contrastive(keras.Model):
     def train_step(self, data):
         image, again = data
         with tf.GradientTape() as tape:
@@ -746,11 +746,11 @@ def contrastive():
     for _ in range(4):
         x = layers.Conv2D(128, 3, strides=2, activation="relu")(x)
     x = layers.Dense(128, activation="relu")(layers.Flatten()(x))
-    model = _Contrastive(i, layers.Dense(128, dtype="float32")(layers.Dense(128, activation="relu")(x)))
+    model = Contrastive(i, layers.Dense(128, dtype="float32")(layers.Dense(128, activation="relu")(x)))
     return Case(model, "mse", [((96, 96, 3), "float32")], ((96, 96, 3), "float32"))
 
 
-class _Clipped(keras.Model):
+class Clipped(keras.Model):
     """Gradients clipped by their common norm, by hand."""
 
     def train_step(self, data):
@@ -768,4 +768,4 @@ def clipped_mlp():
     i = x = keras.Input((1024,))
     for _ in range(5):
         x = layers.Dense(1536, activation="swish")(x)
-    return _labelled(_Clipped(i, layers.Dense(100, activation="softmax", dtype="float32")(x)))
+    return _labelled(Clipped(i, layers.Dense(100, activation="softmax", dtype="float32")(x)))

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,7 +150,9 @@ def test_masks_are_kept_from_folding_and_come_back_with_what_they_are_made_of():
     types = {node.name: node.op for node in definition.node}
     kept = set_aside(definition, graph)
     assert {types[name] for name in kept} == {"Fill", "MatrixBandPart"}
-    assert {node.op for node in definition.node if node.name in kept} == {"Placeholder"}
+    stand_ins = [node for node in definition.node if node.name in kept]
+    assert {node.op for node in stand_ins} == {"InfeedDequeue"}  # Grappler would make values for placeholders
+    assert [[side.size for side in node.attr["shape"].shape.dim] for node in stand_ins] == [[512, 512]] * 2
     pruned = type(definition)()
     gone = [node for node in definition.node if node.name.startswith(("ones", "MatrixBandPart/"))]
     assert len(gone) == 5
@@ -159,3 +162,29 @@ def test_masks_are_kept_from_folding_and_come_back_with_what_they_are_made_of():
         (mask,) = tf.graph_util.import_graph_def(pruned, return_elements=["MatrixBandPart:0"])
         with tf.compat.v1.Session() as session:
             np.testing.assert_array_equal(session.run(mask), np.tri(512, dtype=bool))
+
+
+def test_grappler_makes_no_value_of_a_large_mask():
+    """512 MiB: were it made, its pages would show in what the process held at most."""
+    import tensorflow as tf
+
+    from oomlint.estimate.worker.graph.large_constants import put_back, set_aside
+    from oomlint.estimate.worker.graph.tracing import _optimized
+
+    def most_held() -> int:
+        status = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) << 10
+
+    @tf.function(autograph=False)
+    def step(x):
+        return tf.where(tf.ones((512 << 10, 1024), tf.bool), x, 0.0)
+
+    graph = step.get_concrete_function(tf.TensorSpec((1, 1024))).graph
+    definition = graph.as_graph_def(add_shapes=True)
+    kept = set_aside(definition, graph)
+    Path("/proc/self/clear_refs").write_text("5")
+    before = most_held()
+    optimized = _optimized(definition, graph, [graph.outputs[0].op.name])
+    put_back(optimized, definition, kept)
+    assert most_held() - before < 100 << 20
+    assert {"Fill", "SelectV2"} <= {node.op for node in optimized.node}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from estimate.graph_programs import MIB, op, program
 
 from oomlint.estimate.worker.graph.cards import Card
-from oomlint.estimate.worker.graph.compiled import compiled
+from oomlint.estimate.worker.graph.compiled import compiled, occupied
 from oomlint.estimate.worker.graph.fusion import kernels
 from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
-from oomlint.estimate.worker.graph.schedules import frees_most
+from oomlint.estimate.worker.graph.schedules import depth_first, frees_most
 
 
 def kinds(made: Program) -> list[str]:
@@ -136,7 +136,7 @@ def test_the_argument_of_the_error_function_is_kept_in_16_bits_only():
 
 
 def pooled(*more: Operation) -> tuple[Program, list[str], int]:
-    """A convolution, ReLU, max pooling and its gradient: kernels, their order, the peak in MiB."""
+    """A convolution, ReLU, max pooling and its gradient: kernels, their order by the list, the peak in MiB."""
     made = program(
         op("Argument", mib=8),
         op("Conv2D", 0, mib=64),
@@ -146,7 +146,8 @@ def pooled(*more: Operation) -> tuple[Program, list[str], int]:
         *more,
         op("MatMul", 4, mib=8),
     )
-    found, lives = compiled(made)
+    found, _ = compiled(made)
+    lives = occupied(found, frees_most(found))
     return found, [found.operations[number].type for number in lives.order], lives.peak // MIB
 
 
@@ -257,7 +258,7 @@ def test_a_loss_over_a_convolution_with_channels_first_writes_its_terms_beside_t
         op("MatMul", 3, 4, mib=1),
     )
     last, first = (compiled(made, Card(channels_first=layout))[1].peak // MIB for layout in (False, True))
-    assert (last, first) == (8 + 64 + 64 + 1, 8 + 64 + 64 + 64 + 1)
+    assert (last, first) == (8 + 64 + 64 + 1, 8 + 64 + 64 + 64)
 
 
 def test_what_is_summed_over_few_rows_and_read_again_is_written():
@@ -377,6 +378,33 @@ def test_what_frees_the_most_goes_next():
     )
     names = [made.operations[number].name for number in frees_most(made)]
     assert names == ["Argument", "small", "middle", "large", "of the large", "last"]
+
+
+def two_branches(*more: Operation) -> Program:
+    """Of two branches the one that is cheaper to begin with is needed last."""
+    return program(
+        op("Argument", mib=8),
+        op("MatMul", 0, mib=64, name="dear", shape=(2048, 8192)),
+        op("MatMul", 0, mib=63, name="cheap", shape=(2016, 8192)),
+        op("MatMul", 1, mib=8, name="of the dear", shape=(2048, 1024)),
+        *more,
+        op("MatMul", 3, 2, *range(4, 4 + len(more)), mib=1, name="last", shape=(256, 1024)),
+    )
+
+
+def test_of_two_walks_xla_takes_what_needs_less():
+    made = two_branches()
+    names = [made.operations[number].name for number in depth_first(made)]
+    assert names == ["Argument", "dear", "of the dear", "cheap", "last"]
+    names = [made.operations[number].name for number in frees_most(made)]
+    assert names == ["Argument", "cheap", "dear", "of the dear", "last"]
+    # By the list 8 + 63 + 64 + 8.
+    assert compiled(made)[1].peak == (8 + 64 + 8) * MIB
+
+
+def test_with_loops_the_list_is_taken():
+    made = two_branches(op("While", 0, mib=1))
+    assert compiled(made)[1].peak == (8 + 1 + 63 + 64 + 8) * MIB
 
 
 def test_updates_take_nothing_and_come_as_soon_as_they_can():

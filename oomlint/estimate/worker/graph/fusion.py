@@ -250,11 +250,6 @@ class _Fusion:
             relu = written.get(self.sizes[one])
             if self.operations[one].type == "Zeros" and relu is not None and self._copies(one):
                 self.reads[one].add(relu)
-                if self.channels_first and "16" not in "".join(self.operations[one].dtypes):
-                    continue  # a convolution frees nothing then, and gives way to copies
-                for copy in self._copies(one):
-                    for scatter in self.readers[copy]:
-                        self.reads[copy] |= self.reads[scatter] - {copy}
 
     def _copies(self, number: int) -> list[int]:
         return [reader for reader in self.readers[number] if self.operations[reader].type == "ZerosCopy"]

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
+# What stands for them: an operation with a shape and no inputs that Grappler does not fold, as it has effects. For a
+# Placeholder it makes a value to feed, 128 MiB for each mask of such a decoder (GrapplerItemFromMetaGraphDef in
+# tensorflow/core/grappler/grappler_item_builder.cc).
+STAND_IN = "InfeedDequeue"
 SMALL = 100 * 1024  # `kMaxConstantSize` of tensorflow/core/grappler/optimizers/constant_folding.cc, bytes
 
 
 def set_aside(definition: Any, graph: Any) -> dict[str, Any]:
-    """Placeholders for the operations that depend on constants alone and give much; the operations by name."""
+    """Stand-ins for the operations that depend on constants alone and give much; the operations by name."""
     fixed: set[str] = set()
     large = set()
     for operation in graph.get_operations():
@@ -29,7 +33,7 @@ def set_aside(definition: Any, graph: Any) -> dict[str, Any]:
             kept[node.name] = type(node).FromString(node.SerializeToString())
             output = graph.get_tensor_by_name(f"{node.name}:0")
             del node.input[:]
-            node.op = "Placeholder"
+            node.op = STAND_IN
             node.attr.clear()
             node.attr["dtype"].type = output.dtype.as_datatype_enum
             node.attr["shape"].shape.CopyFrom(output.shape.as_proto())
@@ -37,7 +41,7 @@ def set_aside(definition: Any, graph: Any) -> dict[str, Any]:
 
 
 def put_back(optimized: Any, definition: Any, kept: dict[str, Any]) -> None:
-    """The operations in place of their placeholders, with all that they are computed from."""
+    """The operations in place of their stand-ins, with all that they are computed from."""
     original = {node.name: node for node in definition.node} | kept
     there = {node.name for node in optimized.node}
     open_nodes = []

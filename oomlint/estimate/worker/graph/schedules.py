@@ -1,8 +1,8 @@
 """The order in which XLA runs the kernels of a program.
 
-As its list scheduler has it (xla/hlo/transforms/simplifiers/hlo_memory_scheduler.cc in openxla/xla): of what is ready,
-what frees the most bytes beyond those that it writes goes next. XLA tries walks from the results down, too, and takes
-what needs least; for training steps that is this one nearly always.
+As its memory schedulers have it (xla/hlo/transforms/simplifiers/hlo_memory_scheduler.cc in openxla/xla). It tries a
+list, where of what is ready that goes next which frees the most bytes beyond those that it writes, and a walk from the
+results down, and takes what needs least; the list where they are equal, which is nearly always the one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
-from oomlint.estimate.worker.graph.operations import Program
+from oomlint.estimate.worker.graph.operations import Operation, Program
 
 _TUPLE = 16  # bytes: two pointers
 
@@ -18,6 +18,61 @@ _TUPLE = 16  # bytes: two pointers
 def frees_most(program: Program) -> list[int]:
     """Numbers of operations, arguments first. Of equals, what has the most readers goes first, then the latest."""
     return _List(program).run()
+
+
+def depth_first(program: Program) -> list[int]:
+    """Each operation after all that it reads, of which that goes first behind which the most is read several times."""
+    operations = program.operations
+    sources = [list(dict.fromkeys(source for source, _ in one.inputs)) for one in operations]
+    readers: list[list[int]] = [[] for _ in operations]
+    for number, reads in enumerate(sources):
+        for source in reads:
+            readers[source].append(number)
+    places = _places(operations, sources, readers)
+
+    def last_first(numbers: list[int]) -> list[int]:
+        return sorted(numbers, key=lambda number: (*places[number], -number))
+
+    done = [number for number, one in enumerate(operations) if one.type == "Argument"]
+    seen = set(done)
+    stack = last_first([number for number, those in enumerate(readers) if not those and number not in seen])
+    while stack:
+        waits = [source for source in sources[stack[-1]] if source not in seen]
+        if waits and stack[-1] not in seen:
+            stack += last_first(waits)
+            continue
+        number = stack.pop()
+        for one in (number, *copies_of(number, operations, sources, readers)):
+            if one not in seen:
+                seen.add(one)
+                done.append(one)
+    return done
+
+
+def _places(
+    operations: list[Operation], sources: list[list[int]], readers: list[list[int]]
+) -> list[tuple[int, int]]:
+    """For each the readers beyond the first and the bytes, of it and all that it reads, as often as that is read."""
+    places = [(0, 0)] * len(operations)
+    total = 0
+    for number, operation in enumerate(operations):
+        if operation.type == "Argument":
+            continue
+        size = sum(operation.outputs)
+        total += size
+        users = max(len(readers[number]) - 1, 0) + sum(places[one][0] for one in sources[number])
+        size += sum(places[one][1] for one in sources[number])
+        places[number] = min(users, len(operations)), min(size, total)
+    return places
+
+
+def copies_of(
+    number: int, operations: list[Operation], sources: list[list[int]], readers: list[list[int]]
+) -> list[int]:
+    """Those that the kernel of zeros writes itself, all at once (xla/service/gpu/transforms/copy_fusion.cc)."""
+    if operations[number].type != "Zeros" or sources[number]:
+        return []
+    return [one for one in readers[number] if operations[one].type == "ZerosCopy"]
 
 
 class _List:
@@ -48,16 +103,10 @@ class _List:
         while self.queue:
             _, _, stamp, number = heapq.heappop(self.queue)
             if -stamp == self.stamps[number]:  # else it frees more by now, and stands elsewhere too
-                for one in (number, *self._copies(number)):
+                for one in (number, *copies_of(number, self.operations, self.sources, self.readers)):
                     done.append(one)
                     self._finish(one)
         return done
-
-    def _copies(self, number: int) -> list[int]:
-        """Those that the kernel of zeros writes itself, all at once (xla/service/gpu/transforms/copy_fusion.cc)."""
-        if self.operations[number].type != "Zeros" or self.sources[number]:
-            return []
-        return [one for one in self.readers[number] if self.operations[one].type == "ZerosCopy"]
 
     def _ready(self, number: int) -> None:
         self.count += 1
