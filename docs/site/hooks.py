@@ -36,7 +36,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Codes become links; numbers come from the benchmarks' own rows."""
-    if page.file.src_uri.startswith(("rules/OOM", "tour", "comparison")):
-        page.meta["hide"] = ["toc"]  # code, pictures and tables need the width
+    if page.file.src_uri.startswith(("rules/OOM", "tour", "comparison")) or "\n```console\n" in markdown:
+        page.meta["hide"] = ["toc"]  # code, pictures and wide tables need the room
     markdown = numbers_of.filled(markdown)
     return rule_pages.linked(markdown, page.file.src_uri)
