@@ -39,7 +39,13 @@ def report(run: Reported) -> str:
             result["suppressions"] = []
         for result, hidden in zip(results[len(run.diagnostics) :], run.suppressed):
             result["suppressions"] = [{"kind": hidden.by}]
-    driver: dict[str, Any] = {"name": "oomlint", "semanticVersion": oomlint.__version__, "rules": rules}
+    version = oomlint.__version__
+    driver: dict[str, Any] = {
+        "name": "oomlint",
+        "fullName": f"oomlint {version}",
+        "semanticVersion": version,
+        "rules": rules,
+    }
     address = home()
     if address:
         driver["informationUri"] = address
