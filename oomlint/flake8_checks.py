@@ -84,11 +84,11 @@ class Checks:
                 yield (1, 0, f"{INTERNAL_ERROR.code} {problem}", Checks), False
 
     def _is_excluded(self, path: Path) -> bool:
-        """Whether the project excludes a file that flake8 came upon in a folder. What is named is checked."""
+        """Whether the project excludes a file that flake8 came upon in a folder, or, if forced, that was named."""
         settings = self._configurations.for_folder(path.parent).settings
         patterns = (*settings.exclude, *settings.extend_exclude)
         for part in (path, *path.parents):
-            if str(part) in self._arguments:
+            if part == settings.root or (str(part) in self._arguments and not settings.force_exclude):
                 return False
             if is_excluded(part, settings.root, patterns):
                 return True

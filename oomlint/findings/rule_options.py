@@ -23,7 +23,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # with slots `RuleOption[int](...)` fails before Python 3.13
 class RuleOption(Generic[T]):
     """One option. The type of its default is its type; `choices` are all that a string can be."""
 

@@ -14,6 +14,7 @@ from oomlint.findings.comments import Directive, read_comments
 from oomlint.findings.model import Rule, Safety
 from oomlint.findings.own import PAGES
 from oomlint.findings.registry import load_rules
+from oomlint.findings.rule_options import described
 from oomlint.report.pages import rule_url
 from oomlint.server.diagnostics import FindSheet, Shown
 from oomlint.server.uris import uri_of
@@ -38,7 +39,7 @@ def page(code: str) -> str | None:
     if code not in rules():
         return None
     rule, text = rules()[code]
-    return f"# {code} {rule.name}\n\n{text.strip()}\n"
+    return f"# {code} {rule.name}\n\n{text.strip()}\n\n{described(rule)}".rstrip() + "\n"
 
 
 def written_page(code: str) -> str | None:

@@ -241,6 +241,8 @@ def test_select_ignore_and_the_projects_own_lists(tmp_path):
     assert [line.path for line in flake8(cwd=tmp_path).lines] == ["./train.py"]
     # As with `oomlint check`: what is named is checked.
     assert [line.path for line in flake8("legacy/train.py", cwd=tmp_path).lines] == ["legacy/train.py"]
+    (tmp_path / "pyproject.toml").write_text('[tool.oomlint]\nexclude = ["legacy"]\nforce-exclude = true\n')
+    assert flake8("legacy/train.py", cwd=tmp_path).lines == []
 
 
 def test_a_finding_in_a_module_is_told_in_the_script_that_shows_it(tmp_path):
