@@ -138,6 +138,23 @@ def test_what_no_comment_can_suppress_is_said(tmp_path):
     assert (tmp_path / "old.py").read_text("utf-8") == "import keras\nprint 'epoch', 1\n"
 
 
+def test_a_module_without_keras_gets_its_comment_too_if_it_was_named(tmp_path):
+    loader = "import pandas as pd\n\n\ndef load():\n    return pd.read_csv('train.csv')\n"
+    (tmp_path / "loader.py").write_text(loader, encoding="utf-8")
+    (tmp_path / "train.py").write_text(
+        "from tensorflow import keras\nfrom loader import load\n\nmodel = keras.Sequential([keras.layers.Dense(1)])\n"
+        "model.compile('sgd', 'mse')\nmodel.fit(load(), epochs=3)\n",
+        encoding="utf-8",
+    )
+    one = ("check", "--isolated", "--select", "OOM201", "--fail-on", "note")
+    assert oomlint(*one, ".", cwd=tmp_path).returncode == 1
+    other = oomlint(*one, "--add-noqa", "train.py", cwd=tmp_path)
+    assert "loader.py:5: OOM201 stays: its file was not named to be checked" in other.stderr
+    assert oomlint(*one, "--add-noqa", ".", cwd=tmp_path).stdout == "Suppressed 1 finding in 1 file.\n"
+    assert (tmp_path / "loader.py").read_text("utf-8") == loader.replace("')\n", "')  # noqa: OOM201\n")
+    assert oomlint(*one, ".", cwd=tmp_path).returncode == 0
+
+
 def test_ignore_noqa_heeds_no_comment_at_all(tmp_path):
     for name, text in {
         "skipped.py": f"# oomlint: skip-file\n{HEAD}a = names.shuffle(1_281_167)\n",
