@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.places import row_of
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker import roles, stand_ins
 from oomlint.estimate.worker.stand_ins import of_targets, side_of
@@ -31,13 +32,18 @@ def all_of(error: EstimateError, request: Request, build: Callable[[Request], An
     found = search.complete(error, request, [])
     if found is None:
         return error
-    places = dict.fromkeys(f"{name} (line {line})" if line else name for name, _, line in found)
+    places = dict.fromkeys(f"{name} ({_row(error.file, line)})" if line else name for name, _, line in found)
     count = "it" if len(places) == 1 else "them"
     message = f"the model needs what only the data tells: {', '.join(places)}"
     texts = tuple(f"{name}={_text(value)}" for name, value, _ in found)
     return dataclasses.replace(
         error, message=message, hint=f"Give {count} with --data", needs=texts, file=error.file
     )
+
+
+def _row(file: str | None, line: int) -> str:
+    row = row_of(file or "", line)
+    return row if ":" in row else f"line {row}"
 
 
 def _missing(error: EstimateError) -> bool:
