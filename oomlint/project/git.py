@@ -112,13 +112,17 @@ class Repository:
         except OSError as error:
             raise ConfigurationError(f"git cannot be run: {error.strerror or error}") from None
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise _Failed(said[-1].removeprefix("fatal: ") if said else "")
+            # What is fatal comes first; a remedy may stand below (a checkout of another owner, in containers).
+            said = [
+                line.strip() for line in done.stderr.decode(errors="replace").splitlines() if line.strip()
+            ]
+            fatal = next((index for index, line in enumerate(said) if line.startswith("fatal: ")), 0)
+            raise _Failed(" ".join(said[fatal:]).removeprefix("fatal: "))
         return done.stdout
 
 
 class _Failed(Exception):
-    """git refused; `why` is its last line."""
+    """git refused; `why` is what it said."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)

@@ -196,6 +196,17 @@ def test_what_git_cannot_tell_is_status_2_with_a_reason(repository, tmp_path):
     done = process("check", "--changed-since", "main", cwd=repository.folder, PATH=os.devnull)
     assert (done.returncode, done.stdout) == (2, "")
     assert "git cannot be run" in done.stderr
+    done = process(
+        "check", "--changed-since", "main", cwd=repository.folder, GIT_TEST_ASSUME_DIFFERENT_OWNER="1"
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "dubious ownership" in done.stderr
+    assert "safe.directory" in done.stderr
+    repository.git("checkout", "-q", "--orphan", "unrelated")
+    repository.commit()
+    done = _check(repository)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'base' and HEAD have no common commit here" in done.stderr
     empty = Repository(tmp_path / "empty")
     done = _check(empty, since="main")
     assert done.returncode == 2
