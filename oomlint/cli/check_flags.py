@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 # What may stand beside nothing else of the list.
 _MODES = ("watch", "diff", "add_noqa", "add_ignore", "write_baseline", "show_files", "show_settings")
 
+# A comment would be added beside the one that is there; a baseline of what changed would lose the rest.
+_CONTRADICTIONS = (
+    ("ignore_noqa", "add_noqa"),
+    ("ignore_noqa", "add_ignore"),
+    ("write_baseline", "changed_since"),
+    ("quiet", "verbose"),
+)
+
 
 def add_flags(parser: Parser) -> None:
     """Describe them, in the order in which people need them."""
@@ -129,6 +137,9 @@ def check_flags(arguments: argparse.Namespace) -> None:
         modes.insert(0, fixing)
     if len(modes) > 1:
         raise ConfigurationError(f"{_written(modes[0])} and {_written(modes[1])} exclude each other")
+    for one, other in _CONTRADICTIONS:
+        if all(getattr(arguments, name) not in (None, False) for name in (one, other)):
+            raise ConfigurationError(f"{_written(one)} and {_written(other)} exclude each other")
     if "-" in arguments.paths and len(arguments.paths) > 1:
         raise ConfigurationError('"-" is standard input and goes with no other path')
     if from_stdin(arguments) and modes and modes[0] not in ("diff", "show_settings"):

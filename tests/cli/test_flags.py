@@ -140,6 +140,9 @@ def test_colour_by_flag_then_by_environment(project, arguments, environment, col
     [
         (["--fix", "--show-files"], "--fix and --show-files exclude each other"),
         (["--diff", "--show-settings"], "--diff and --show-settings exclude each other"),
+        (["--ignore-noqa", "--add-noqa"], "--ignore-noqa and --add-noqa exclude each other"),
+        (["--write-baseline", "--changed-since", "main"], "--write-baseline and --changed-since exclude"),
+        (["-q", "-v"], "--quiet and --verbose exclude each other"),
         (["-", "train.py"], "goes with no other path"),
         (["--selct", "OOM3"], "did you mean '--select'?"),
         (["--unsafe-fix"], "did you mean '--unsafe-fixes'?"),
