@@ -150,6 +150,7 @@ def keystrokes(text: str, folder: Path, keys: int, unit: float) -> None:
         spent = (processor(server.pid) - used) / keys
         row(name, waited, unit, f"   ({spent * MS:.0f} ms of processor time)" if spent else "")
     uri = (folder / "the-training-script.py").as_uri()
+    at_rest = timed(lambda number: editor.hover(uri, 3, 0), keys, time.perf_counter)
     before = len(editor.published[uri])
     hovers = []
     for number in range(keys):
@@ -162,6 +163,7 @@ def keystrokes(text: str, folder: Path, keys: int, unit: float) -> None:
     editor.diagnostics(uri)
     print(f"\n{keys} keystrokes at ten a second")
     row("from the last to its diagnostics", time.perf_counter() - start, unit)
+    row("a hover at rest, median", at_rest, unit)
     row("a hover meanwhile, median", median(hovers), unit)
     row("a hover meanwhile, longest", max(hovers), unit)
     print(f"  {'checks that were finished':44}{len(editor.published[uri]) - before:9}")

@@ -79,7 +79,7 @@ class Checker:
 
     def __init__(self, complain: Callable[[str], None]) -> None:
         self.complain = complain
-        self.cost = 0.0  # seconds that the last check of a document took
+        self.costs: dict[str, float] = {}  # seconds that the last check of each document took
         self._stop = Stop()
         self._rules: tuple[RegisteredRule, ...] = ()
         self._projects: list[Project] = []
@@ -124,6 +124,7 @@ class Checker:
         project.run.drop(filename)
         project.wrong.pop(filename, None)
         self._opened.pop(filename, None)
+        self.costs.pop(filename, None)
         self._recent.pop(filename, None)
 
     def look_again(self) -> None:
@@ -162,7 +163,7 @@ class Checker:
             traceback.print_exc(file=sys.stderr)
             project.run.drop(filename)
             project.wrong[filename] = internal_error(document, "oomlint", error)
-        self.cost = perf_counter() - start
+        self.costs[filename] = perf_counter() - start
 
     def _known(self, waiting: Iterable[str]) -> dict[str, Checked]:
         """What is known of every file, but of those that are to be checked or that such a check speaks of."""

@@ -15,7 +15,7 @@ from oomlint.server.checking import Checker, Deliver, Stop, Superseded
 
 T = TypeVar("T")
 
-# Seconds of quiet that are waited for: half of what the last check took, because one that is given up halfway
+# Seconds of quiet that are waited for: half of what the file's last check took, because one that is given up halfway
 # was in vain, and no longer than the pause between two keys of somebody who types fast.
 _LEAST = 0.01
 _MOST = 0.15
@@ -36,15 +36,15 @@ class Scheduler:
         self._news: list[Callable[[Checker], None]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._stop: Stop | None = None  # of the check that is under way
-        self._asked = 0  # requests under way
         self._closed = False
 
-    def tell(self, news: Callable[[Checker], None], *, at_once: bool = False) -> None:
-        """Let the checker know of a change, and check what it concerns after a moment of quiet."""
+    def tell(self, news: Callable[[Checker], None], about: str = "", *, at_once: bool = False) -> None:
+        """Let the checker know of a change (of a file), and check what it concerns after a moment of quiet."""
         self._news.append(news)
         if self._stop is not None:
             self._stop.set()
-        self._arm(0.0 if at_once else min(max(self._checker.cost / 2, _LEAST), _MOST))
+        cost = self._checker.costs.get(about, 0.0)
+        self._arm(0.0 if at_once else min(max(cost / 2, _LEAST), _MOST))
 
     def hurry(self) -> None:
         """Somebody waits for the result: do not wait for quiet."""

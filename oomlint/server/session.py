@@ -114,7 +114,7 @@ class Session:
         opened = None if uri is None else self.opened(uri)
         if opened is not None:
             self._last = opened.filename
-            self._scheduler.tell(lambda checker: checker.put(opened), at_once=at_once)
+            self._scheduler.tell(lambda checker: checker.put(opened), opened.filename, at_once=at_once)
 
     def closed(self, uri: str, texts: Sequence[str]) -> None:
         """A file or notebook, with these texts, is not open any more."""
