@@ -29,6 +29,7 @@ def understand_old_operations(keras: Any, used: set[str]) -> None:
         understand_tensorflow_1(import_module("tensorflow"))
     _positional_arguments(keras)
     _attributes(keras)
+    _shapes_of_old_layers(keras)
 
 
 class _Shape(tuple[Any, ...]):
@@ -54,6 +55,26 @@ def _attributes(keras: Any) -> None:
     kind = getattr(tracking, "TrackedList", None)
     if kind is not None and not hasattr(kind, "layers"):
         kind.layers = property(lambda self: [one for one in self if isinstance(one, keras.Layer)])
+
+
+def _shapes_of_old_layers(keras: Any) -> None:
+    """A layer's own `compute_output_shape` that is wrong: Keras 2 traced `call` and did not ask it."""
+    original = keras.Layer.compute_output_spec
+    if hasattr(original, "oomlint_traced"):
+        return
+    traced = import_module("keras.src.ops.operation").Operation.compute_output_spec
+
+    @functools.wraps(original)
+    def spec(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(self, *args, **kwargs)
+        except (TypeError, ValueError, IndexError):
+            if type(self).compute_output_shape is keras.Layer.compute_output_shape:
+                raise
+            return traced(self, *args, **kwargs)
+
+    spec.oomlint_traced = True  # type: ignore[attr-defined]
+    keras.Layer.compute_output_spec = spec
 
 
 def _layer_of_operations(keras: Any) -> Callable[..., Any]:
