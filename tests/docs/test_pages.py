@@ -16,6 +16,7 @@ from page_examples import PAGES, RUN, as_it_is, blocks
 from test_myths import MYTHS
 
 from oomlint.cli.main import build_parser
+from oomlint.findings.own import OWN_RULES
 from oomlint.findings.registry import load_rules
 
 ROOT = Path(__file__).parent.parent.parent
@@ -105,6 +106,11 @@ def test_each_myth_has_its_answer(number: int):
         title for title in sections if re.search(myth.never, title, re.IGNORECASE) and title in myth.says
     ]
     assert {code for code, _, _ in myth.true} <= set(re.findall(r"OOM\d{3}", sections[said]))
+
+
+def test_the_comparison_counts_right():
+    page = (DOCS / "comparison.md").read_text("utf-8")
+    assert f"| rules that come with it | {len(load_rules()) + len(OWN_RULES)} |" in page
 
 
 def _script_of_the_pictures() -> str:
