@@ -27,20 +27,20 @@ __version__ = "0.1.0"
 def check_source(
     text: str, *, filename: str = "script.py", settings: Settings | None = None
 ) -> list[Diagnostic]:
-    """The findings on one script, given as text.
+    """The findings on one script, given as text; or on a notebook or document, by the ending of `filename`.
 
     No configuration file is read. The project's modules that it imports are looked for from `filename`.
     """
     from pathlib import Path
 
-    from oomlint.documents.python_file import document_from_text
+    from oomlint.documents.reading import document_of_text
     from oomlint.engine.project import Run
     from oomlint.project.configuration import Configuration, Given, project_root
     from oomlint.project.settings import Settings
 
     folder = Path(filename).absolute().parent
     run = Run(Given(Configuration(settings or Settings(root=project_root(folder)))))
-    run.add(document_from_text(text, filename))
+    run.add(document_of_text(text, filename))
     return list(run.check().diagnostics)
 
 

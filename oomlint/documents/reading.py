@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oomlint.documents.python_file import Document, DocumentError, document_from_bytes
+from oomlint.documents.python_file import Document, DocumentError, document_from_bytes, document_from_text
 
 NOTEBOOK_SUFFIX = ".ipynb"
 CODE_BLOCK_SUFFIXES = (".md", ".markdown", ".mdx", ".qmd", ".rmd", ".rst", ".rest")
@@ -32,3 +32,11 @@ def document_of(raw: bytes, filename: str, path: Path | None = None) -> Document
 
         return code_blocks_from_bytes(raw, filename, path)
     return document_from_bytes(raw, filename, path)
+
+
+def document_of_text(text: str, filename: str) -> Document:
+    """The document that a text is, which may never have been a file. Raises DocumentError."""
+    suffix = Path(filename).suffix.lower()
+    if suffix == NOTEBOOK_SUFFIX or suffix in CODE_BLOCK_SUFFIXES:
+        return document_of(text.encode("utf-8", errors="replace"), filename)
+    return document_from_text(text, filename)

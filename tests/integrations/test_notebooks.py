@@ -15,6 +15,8 @@ from command import oomlint
 from fixture_files import Fixture, fixtures
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from oomlint import check_source
+from oomlint.documents.lines import Location
 from oomlint.documents.notebook import notebook_from_bytes
 from oomlint.documents.python_file import document_from_text
 from oomlint.documents.reading import read
@@ -105,6 +107,14 @@ def test_standard_input_is_a_notebook_by_its_name(train: Path) -> None:
     text = train.read_text("utf-8")
     done = oomlint("check", "-", "--stdin-filename", "train.ipynb", cwd=train.parent, stdin=text)
     assert SHUFFLE in done.stdout
+
+
+def test_python_code_gives_a_notebook_as_text(train: Path) -> None:
+    found = check_source(train.read_text("utf-8"), filename="train.ipynb")
+    assert [(one.code, one.location) for one in found] == [
+        ("OOM301", Location(3, 17, 4)),
+        ("OOM303", Location(3, 39, 4)),
+    ]
 
 
 def test_comments_in_cells_and_patterns_suppress(tmp_path: Path) -> None:
