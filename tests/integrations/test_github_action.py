@@ -186,6 +186,16 @@ def test_what_cannot_be_done_is_no_success(runner, workspace):
     assert "missing" in done.log
 
 
+def test_a_version_comes_from_the_index(runner, workspace, monkeypatch):
+    monkeypatch.setenv(
+        "PIP_NO_INDEX", "1"
+    )  # where there is none it is not found, and the step says what it wanted
+    done = runner.run(workspace, version="0.0.7", extras="estimate")
+    assert done.status != 0
+    assert "oomlint[estimate]==0.0.7" in done.log
+    assert not done.outputs
+
+
 @pytest.mark.parametrize(
     "evil", ["$(touch pwned)`touch pwned`; touch pwned", "\"'$(touch pwned)'; touch pwned; \""]
 )
