@@ -85,13 +85,13 @@ def linked(text: str, source: str) -> str:
     def keep(part: re.Match[str]) -> str:
         inner = part[0].strip("`")
         if part[0].startswith("`") and inner != own and inner in rules():
-            return f"[`{inner}`]({up}{name_of_page(inner)})"
+            return f"[`{inner}`]({up}{_titled(inner)})"
         kept.append(part[0])
         return f"\0{len(kept) - 1}\0"
 
     def link(part: re.Match[str]) -> str:
         code = part[0]
-        return f"[{code}]({up}{name_of_page(code)})" if code in rules() and code != own else code
+        return f"[{code}]({up}{_titled(code)})" if code in rules() and code != own else code
 
     text = _FENCE.sub(keep, text)
     # A link that was just made must not be looked at again.
@@ -101,6 +101,11 @@ def linked(text: str, source: str) -> str:
     while "\0" in text:
         text = re.sub(r"\0(\d+)\0", lambda part: kept[int(part[1])], text)
     return text
+
+
+def _titled(code: str) -> str:
+    """The target of a link, with the rule's name for who points at it."""
+    return f'{name_of_page(code)} "{rules()[code][0].name}"'
 
 
 def page(code: str) -> str:
