@@ -38,5 +38,5 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Codes become links; numbers come from the benchmarks' own rows."""
     if page.file.src_uri.startswith(("rules/OOM", "tour", "comparison")) or "\n```console\n" in markdown:
         page.meta["hide"] = ["toc"]  # code, pictures and wide tables need the room
-    markdown = numbers_of.filled(markdown)
+    markdown = repository.titled(numbers_of.filled(markdown))
     return rule_pages.linked(markdown, page.file.src_uri)

@@ -40,6 +40,11 @@ def _moved(text: str) -> str:
     return _LINK.sub(moved, text)
 
 
+def titled(text: str) -> str:
+    """The name of a file in a comment before its block becomes the block's title."""
+    return re.sub(r"<!-- file: (\S+) -->\n(`{3,})(\w+)\n", r'\2\3 title="\1"\n', text)
+
+
 def home() -> str:
     """The README; its table of rules is a page of its own here."""
     text = (ROOT / "README.md").read_text("utf-8")
