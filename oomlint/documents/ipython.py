@@ -17,13 +17,13 @@ from oomlint.documents.python_syntax import SyntaxFault, fault_of, parses
 class Cell:
     """A cell's program: as long as its source, and the same but for the `neutral` spans.
 
-    `fault` says why it is none, `environment` which variables its magics set.
+    `fault` says why it is none. `prelude` is Python for what some magics do that has no room in their place.
     """
 
     text: str
     neutral: tuple[tuple[int, int], ...] = ()
     fault: SyntaxFault | None = None
-    environment: tuple[tuple[str, str], ...] = ()
+    prelude: str = ""
 
 
 # Cell magics whose body is Python that runs in the notebook's own process.
@@ -44,6 +44,7 @@ _TARGET = r"\*?[^\W\d][\w.]*(?:\[[^\]=\r\n]*\])*"
 _ASSIGNED = re.compile(rf"[ \t]*{_TARGET}(?:[ \t]*,[ \t]*{_TARGET})*[ \t]*=[ \t]*(?P<magic>[!%])")
 # `%env KERAS_BACKEND=jax`; `{}` and `$` are filled in by IPython
 _SET = re.compile(r"%(?:set_)?env[ \t]+(?P<name>\w+)(?:[ \t]*=[ \t]*|[ \t]+)(?P<value>[^\r\n{}$]+)$")
+_RUN = re.compile(r"%run[ \t]+(?:-i[ \t]+)?(?:\./)?(?P<module>[^\W\d]\w*(?:/[^\W\d]\w*)*)\.py\b")
 _QUESTION = re.compile(
     r"[ \t]*(?P<magic>[\w.*%]+(?:\[[^\]\r\n]*\])*\?\??)[ \t]*;?[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|$)"
 )
@@ -89,13 +90,20 @@ def cell_of(source: str) -> Cell | None:
         # Automagic words may be names as well, so that only what is no Python can be one.
         more = [*neutral, *_automagic(text)]
         if len(more) > len(neutral) and parses(lenient := _overwritten(source, more)):
-            return Cell(lenient, tuple(sorted(more)), environment=_environment(source, more))
-    return Cell(text, tuple(neutral), fault, _environment(source, neutral))
+            return Cell(lenient, tuple(sorted(more)), prelude=_prelude(source, more))
+    return Cell(text, tuple(neutral), fault, _prelude(source, neutral))
 
 
-def _environment(source: str, spans: Iterable[tuple[int, int]]) -> tuple[tuple[str, str], ...]:
-    found = (_SET.match(source, start, end) for start, end in spans)
-    return tuple((one["name"], one["value"].strip()) for one in found if one is not None)
+def _prelude(source: str, spans: Iterable[tuple[int, int]]) -> str:
+    """`%env` and `%run script.py` as Python, a row for each."""
+    rows = []
+    for start, end in spans:
+        if variable := _SET.match(source, start, end):
+            name, value = variable["name"], variable["value"].strip()
+            rows.append(f"import os as _os; _os.environ[{name!r}] = {value!r}\n")
+        elif script := _RUN.match(source, start, end):
+            rows.append(f"from {script['module'].replace('/', '.')} import *\n")
+    return "".join(rows)
 
 
 def _neutral(source: str, start: int, *, measured: bool = True) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from oomlint.documents.encodings import UTF8_BOM, wide_encoding
-from oomlint.documents.ipython import Cell, cell_of
+from oomlint.documents.ipython import cell_of
 from oomlint.documents.json_text import (
     Spanned,
     edited_strings,
@@ -252,17 +252,11 @@ def _part(number: int, source: str) -> tuple[Part | None, Broken | None]:
         inner = cell_of(dedented)
         if inner is not None and inner.fault is None:
             return Part(number, source, inner.text, prefixes, indented["indent"], inner.neutral), None
-    part = Part(number, source, cell.text, neutral=cell.neutral, prelude=_prelude(cell))
+    part = Part(number, source, cell.text, neutral=cell.neutral, prelude=cell.prelude)
     if cell.fault is None:
         return part, None
     row = min(cell.fault.line, part.rows.count)
     return part, Broken(number, cell.fault, part.rows.text_of(row))
-
-
-def _prelude(cell: Cell) -> str:
-    """What `%env` does, as Python."""
-    rows = (f"import os as _os; _os.environ[{name!r}] = {value!r}\n" for name, value in cell.environment)
-    return "".join(rows)
 
 
 def _dedented(source: str, indent: str) -> tuple[str, tuple[int, ...]]:

@@ -95,10 +95,29 @@ def test_a_name_that_is_a_magic_too_is_a_name_where_it_is_given_a_value() -> Non
     assert cell.fault is not None
 
 
-def test_variables_that_magics_set() -> None:
-    cell = cell_of("%env A=b c\n%set_env D e\n%env\n%env F={g}\nx = 1")
+@pytest.mark.parametrize(
+    ("magics", "expected"),
+    [
+        ("%env A=b c\n%set_env D e", [("A", "b c"), ("D", "e")]),
+        ("%env\n%env F\n%env G={h}\n%env H=$i", []),
+        ("%run data.py", ["data"]),
+        ("%run -i ./src/data.py --size 3", ["src.data"]),
+        ("%run other.ipynb\n%run ../data.py\n%run $name.py", []),
+    ],
+)
+def test_magics_that_do_something_to_the_program(magics: str, expected: list[object]) -> None:
+    cell = cell_of(f"{magics}\nx = 1")
     assert cell is not None
-    assert cell.environment == (("A", "b c"), ("D", "e"))
+    found: list[object] = []
+    for node in ast.walk(ast.parse(cell.prelude)):
+        match node:
+            case ast.Assign(
+                targets=[ast.Subscript(slice=ast.Constant(value=name))], value=ast.Constant(value=value)
+            ):
+                found.append((name, value))
+            case ast.ImportFrom(module=module, names=[ast.alias(name="*")]):
+                found.append(module)
+    assert found == expected
 
 
 LINES = st.sampled_from(

@@ -164,6 +164,14 @@ def test_a_notebook_imports_modules_of_its_project_and_names_no_keras(tmp_path: 
     assert "cell 3:3:17: OOM301" in done.stdout
 
 
+def test_a_script_that_is_run_gives_its_names(tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text(SETUP.split("\n", 2)[2] + "\n\n" + LOAD + "\n", encoding="utf-8")
+    write_notebook(tmp_path / "a.ipynb", "import tensorflow as tf\n%run data.py", PIPELINE)
+    done = oomlint("check", "a.ipynb", cwd=tmp_path)
+    assert f"a.ipynb:{SHUFFLE.replace('cell 4', 'cell 3')}" in done.stdout
+    assert "  - a buffer of 1,281,167 elements, from N (data.py:4)" in done.stdout
+
+
 def test_a_kernel_that_stays_makes_oom101_a_warning(tmp_path: Path) -> None:
     fit = (
         "model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])\nmodel.compile('adam', 'mse')\n"
