@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from oomlint.engine.merging import merged
 from oomlint.engine.project import Run
+from oomlint.syntax.gates import names_keras
 from oomlint.syntax.reparse import Reparser
 
 if TYPE_CHECKING:
@@ -48,11 +49,12 @@ class LiveRun(Run):
         self._grounds: dict[str, _Grounds] = {}
         self._last: Consulted | None = None
         self._reparsers: dict[str, Reparser] = {}
+        self._sorted_out = False
 
     def put(self, document: Document) -> None:
         """Open a document, or set what it contains from now on."""
         self.open[document.filename] = document
-        self._leading.clear()
+        self._changed()
         super().put(document)
         self.open[document.filename] = self.documents.get(document.filename, document)
 
@@ -63,12 +65,12 @@ class LiveRun(Run):
         self._grounds.pop(filename, None)
         self._reparsers.pop(filename, None)
         self._modules.pop(filename, None)
-        self._leading.clear()
+        self._changed()
         self._forget(filename)
 
     def look_again(self) -> None:
         """Take note of what changed on disk. Modules that are the same keep their trees."""
-        self._leading.clear()
+        self._changed()
         for resolver in self._resolvers.values():
             resolver.finder.forget()
         for filename, held in list(self._modules.items()):
@@ -120,13 +122,23 @@ class LiveRun(Run):
         other.put(document)
         return other
 
+    def _changed(self) -> None:
+        self._leading.clear()
+        self._sorted_out = False
+
     def _sort_out(self) -> None:
         """A document that names no Keras counts as long as a module that it imports leads to it."""
+        if self._sorted_out:
+            return
+        self._sorted_out = True
         for filename, document in self.open.items():
-            if document.path is None or filename in self._grounds:
+            if document.path is None or names_keras(document.raw):
                 continue
-            if filename not in self.documents and self._reaches(document.path, document.raw):
+            if self._reaches(document.path, document.raw):
                 self.documents[filename] = document
+            else:
+                self.documents.pop(filename, None)
+                self._grounds.pop(filename, None)
 
     def _holds(self, document: Document) -> bool:
         grounds = self._grounds.get(document.filename)
