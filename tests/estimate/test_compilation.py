@@ -84,3 +84,29 @@ def test_keras_2_compiles_only_when_told():
     assert decided(old)[0] == "graph"
     old._jit_compile = True
     assert decided(old)[0] == "xla"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "program"),
+    [
+        ("LSTM", {}, "graph"),  # on a GPU it asks for cuDNN when it is made, and says that it supports no XLA
+        ("GRU", {}, "graph"),
+        ("LSTM", {"use_cudnn": False}, "xla"),
+        ("LSTM", {"activation": "relu"}, "xla"),  # cuDNN has no such cell
+        ("GRU", {"reset_after": False}, "xla"),
+        ("SimpleRNN", {}, "xla"),
+    ],
+)
+def test_recurrent_layers_as_on_a_gpu(name, options, program):
+    keras = pytest.importorskip("keras")
+    layer = getattr(keras.layers, name)(3, **options)
+    model = keras.Sequential([keras.Input((4, 2)), keras.layers.Bidirectional(layer)])
+    model.compile("sgd", "mse")
+    model._compile_config.config["jit_compile"] = "auto"
+    assert decided(model)[0] == program
+
+
+def test_recurrent_layers_on_jax(monkeypatch):
+    keras = pytest.importorskip("keras")
+    monkeypatch.setattr(deciding, "backend_name", lambda: "jax")
+    assert deciding._refusing(Model(layers=[keras.layers.LSTM(3)])) == ""

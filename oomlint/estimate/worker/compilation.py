@@ -59,9 +59,25 @@ def _refusing(model: Any) -> str:
     """A layer that cannot be compiled; the default LSTM and GRU run on cuDNN instead."""
     layers = model._flatten_layers() if hasattr(model, "_flatten_layers") else ()
     for layer in layers:
-        if not getattr(layer, "supports_jit", True):
+        if not getattr(layer, "supports_jit", True) or _on_cudnn(layer):
             return f"{type(layer).__name__} {layer.name!r}"
     return ""
+
+
+def _on_cudnn(layer: Any) -> bool:
+    """Whether a recurrent layer would run on cuDNN on a GPU: it asks for one when it is made, and there is none here.
+
+    keras/src/layers/rnn/lstm.py, gru.py (`supports_jit`); keras/src/backend/tensorflow/rnn.py (`cudnn_ok`).
+    """
+    if getattr(layer, "use_cudnn", False) not in ("auto", True) or backend_name() != "tensorflow":
+        return False
+    cell = getattr(layer, "cell", None)
+    try:
+        names = ("tanh", "sigmoid")
+        known = (cell.activation.__name__, cell.recurrent_activation.__name__) == names
+        return bool(known and not layer.unroll and cell.use_bias and getattr(cell, "reset_after", True))
+    except AttributeError:  # a cell of the user's own
+        return False
 
 
 def _is_deterministic() -> bool:
