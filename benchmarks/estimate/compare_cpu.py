@@ -39,13 +39,13 @@ def estimates(row: dict) -> dict[str, float]:
 
     made = eval(f"lambda: keras.optimizers.{OPTIMIZERS[row['optimizer']]}", {"keras": keras})
     what = subject(row["model"].removeprefix(BY_HAND), row["batch"], made, row["policy"])
-    program = unrolled(traced(what, as_run=True))
+    program = unrolled(traced(what, as_run=True, on_cpu=True))
     given = sum(sum(op.outputs) for op in program.operations if op.type == "Argument")
     tried = [
         simulate(
             program,
             order.on_one_thread(program, draw),
-            scratch=scratch_of(program),
+            scratch=scratch_of(program, row["by"] == "resident"),
             inside=inside,
             rounding=64,
             over=CPU_OVER,

@@ -21,8 +21,8 @@ WORKING_SET = 30 << 20
 WORK_ENOUGH = 64 << 10
 
 
-def scratch_of(program: Program) -> Callable[[Operation], int]:
-    """The bytes for each operation of a program."""
+def scratch_of(program: Program, resident: bool = False) -> Callable[[Operation], int]:
+    """The bytes for each operation of a program; `resident`: those that are touched, a batch being no larger."""
 
     def shape(operation: Operation, position: int) -> tuple[int, ...]:
         source, output = operation.inputs[position]
@@ -43,6 +43,8 @@ def scratch_of(program: Program) -> Callable[[Operation], int]:
         images = -(-(WORKING_SET // 4) // unit)
         if operation.type == "Conv2DBackpropInput" and (gradient[0] == 1 or unit >= WORK_ENOUGH):
             images = 1
+        if resident:
+            images = min(images, gradient[0])
         return 4 * images * pixels * patch
 
     return scratch

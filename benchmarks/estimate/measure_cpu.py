@@ -145,7 +145,7 @@ def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> d
     peaks = []
     for _ in range(DRAWS):
         step = traced_anew(model, name.startswith(BY_HAND))
-        for _ in range(3):
+        for _ in range(2):
             step(*batch_of)
         peaks.append(statistics.median_low([_one_peak(step, batch_of) for _ in range(STEPS)]))
     return with_median(about, peaks, "resident")

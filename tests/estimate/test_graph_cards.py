@@ -1,4 +1,4 @@
-"""What XLA does otherwise by the generation of the card, and where its own kernels do not fit."""
+"""What XLA does otherwise by the generation of the card, where its own kernels do not fit, and other special buffers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from estimate.graph_programs import MIB, op, program
 
 from oomlint.estimate.worker.graph.cards import Card, card_of
 from oomlint.estimate.worker.graph.compiled import compiled
+from oomlint.estimate.worker.graph.lives import simulate
 from oomlint.estimate.worker.graph.operations import Program
 
 T4, A100, H100 = map(card_of, ("T4", "A100-40GB", "H100-80GB"))
@@ -78,3 +79,18 @@ def test_the_zeros_of_all_tables_gradients_are_written_at_once():
     )
     # Each would be done with before the next, were its zeros written for it alone.
     assert peak(made, H100) == 8 + tables * 64
+
+
+def test_sums_in_a_temporary_variable_take_one_buffer():
+    made = program(
+        op("Argument", mib=8),
+        op("TemporaryVariable", mib=64),
+        op("MatMul", 0, mib=64),
+        op("AssignAdd", 1, 2, mib=64),
+        op("MatMul", 0, mib=64),
+        op("AssignAdd", 3, 4, mib=64),
+        op("DestroyTemporaryVariable", 5, mib=64),
+        op("Sum", 6, mib=1),
+    )
+    # The input, the variable, and one summand at a time.
+    assert simulate(made, range(8)).peak == (8 + 64 + 64) * MIB

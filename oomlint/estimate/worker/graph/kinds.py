@@ -1,7 +1,7 @@
 """What TensorFlow's kernels do with buffers, by operation.
 
-Aliases hand on a buffer; forwarders write into an input that nobody else needs
-(`forward_input_or_allocate_output` in tensorflow/core/kernels and cwise_ops_common.h); all others allocate.
+Aliases hand on a buffer, as do references to temporary variables; forwarders write into an input that nobody else
+needs (`forward_input_or_allocate_output` in tensorflow/core/kernels and cwise_ops_common.h); all others allocate.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ ALIASES = frozenset(
     """
     Identity IdentityN Reshape Squeeze ExpandDims StopGradient PreventGradient Snapshot EnsureShape Bitcast
     CheckNumerics CheckNumericsV2 PlaceholderWithDefault _Retval _Arg Enter Exit NextIteration Switch Merge
+    Assign AssignAdd DestroyTemporaryVariable
     """.split()
 )
 

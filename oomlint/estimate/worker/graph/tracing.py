@@ -15,11 +15,12 @@ from oomlint.estimate.worker.subject import Spec, Subject, packed
 _INLINED = re.compile(r"/(?:body|cond)/_\d+/")  # what Grappler puts before the names of a loop's operations
 
 
-def traced(subject: Subject, optimized: bool = True, as_run: bool = False) -> Program:
+def traced(subject: Subject, optimized: bool = True, as_run: bool = False, on_cpu: bool = False) -> Program:
     """The program of one step. Nothing is run: variables need no values.
 
     Without `optimized` the operations are those that Python called, one by one: what runs eagerly. They are in the
     order in which Python called them; `as_run` in the one that Grappler leaves, which TensorFlow's executor keeps to.
+    `on_cpu`: with what Grappler does where memory is short, of which it believes a CPU to have 256 MiB.
     """
     function = _concrete(subject)
     graph = function.graph
@@ -32,11 +33,11 @@ def traced(subject: Subject, optimized: bool = True, as_run: bool = False) -> Pr
     roots = [name.partition(":")[0] for name in fetched] + effects
     if optimized:
         large = {} if as_run else set_aside(definition, graph)
-        before, definition = definition, _optimized(definition, graph, roots)
+        before, definition = definition, _optimized(definition, graph, roots, on_cpu)
         put_back(definition, before, large)
     shapes = {one.name: [tensor.shape for tensor in one.outputs] for one in graph.get_operations()}
     order = [node.name for node in definition.node] if as_run else list(shapes)
-    inner = _inner_order(graph, roots) if as_run and optimized and branching else []
+    inner = _inner_order(graph, roots, on_cpu) if as_run and optimized and branching else []
     converter = Converter(definition, shapes, order, inner)
     return replace(converter.program(fetched, effects), unknown=converter.unknown)
 
@@ -47,9 +48,9 @@ def _nodes(definition: Any) -> Iterator[Any]:
         yield from function.node_def
 
 
-def _inner_order(graph: Any, roots: list[str]) -> list[str]:
+def _inner_order(graph: Any, roots: list[str], on_cpu: bool) -> list[str]:
     """The operations of loops in the order of the graph in which their bodies are inlined, by their names inside."""
-    lowered = _optimized(graph.as_graph_def(add_shapes=True), graph, roots)
+    lowered = _optimized(graph.as_graph_def(add_shapes=True), graph, roots, on_cpu)
     return [_INLINED.split(node.name)[-1] for node in lowered.node if _INLINED.search(node.name)]
 
 
@@ -74,7 +75,7 @@ def _changes_something(operation: Any) -> bool:
     )
 
 
-def _optimized(definition: Any, graph: Any, roots: list[str]) -> Any:
+def _optimized(definition: Any, graph: Any, roots: list[str], on_cpu: bool = False) -> Any:
     """What TensorFlow runs instead: constants folded, dead operations gone, functions inlined, operations fused."""
     from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
     from tensorflow.python.framework import errors, meta_graph
@@ -85,8 +86,10 @@ def _optimized(definition: Any, graph: Any, roots: list[str]) -> Any:
     nodes.node_list.value.extend(roots)
     described.collection_def["train_op"].CopyFrom(nodes)
     config = config_pb2.ConfigProto()
-    # Its swapping and summing in place depends on the memory of a device that is not here.
-    config.graph_options.rewrite_options.memory_optimization = rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
+    if not on_cpu:  # its swapping and summing in place depends on the memory of a device that is not here
+        config.graph_options.rewrite_options.memory_optimization = (
+            rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
+        )
     try:
         return tf_optimizer.OptimizeGraph(config, described)
     except (errors.OpError, ValueError):  # it only makes the graph better; the graph itself is right
