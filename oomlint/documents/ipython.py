@@ -102,7 +102,8 @@ def _prelude(source: str, spans: Iterable[tuple[int, int]]) -> str:
             name, value = variable["name"], variable["value"].strip()
             rows.append(f"import os as _os; _os.environ[{name!r}] = {value!r}\n")
         elif script := _RUN.match(source, start, end):
-            rows.append(f"from {script['module'].replace('/', '.')} import *\n")
+            # the `pass` keeps it from being one of the imports that others are put behind
+            rows.append(f"from {script['module'].replace('/', '.')} import *; pass\n")
     return "".join(rows)
 
 
