@@ -18,7 +18,7 @@ WAYS = {
     "liveness": "plain liveness",
 }
 SETS = {
-    "HELD_OUT": "Models that the rules were not made for",
+    "HELD_OUT": "Models that the rules were not made for; what a first look at them showed was mended",
     "SECOND_LOOK": "A second set, written after the rules",
     "THIRD_LOOK": "A third set, written after the second",
 }
