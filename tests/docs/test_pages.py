@@ -108,6 +108,20 @@ def test_each_myth_has_its_answer(number: int):
     assert {code for code, _, _ in myth.true} <= set(re.findall(r"OOM\d{3}", sections[said]))
 
 
+def test_the_readmes_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    readme = (ROOT / "README.md").read_text("utf-8")
+    script = next(block for block in blocks(readme) if block.language == "python")
+    (example,) = [
+        block for block in blocks(readme.split("\n## From Python\n")[1]) if block.language == "python"
+    ]
+    (tmp_path / "train.py").write_text(script.text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(example.text, {})
+    assert capsys.readouterr().out.startswith("11 OOM301 the shuffle buffer holds up to 1,281,167 elements")
+
+
 def test_the_comparison_counts_right():
     page = (DOCS / "comparison.md").read_text("utf-8")
     assert f"| rules that come with it | {len(load_rules()) + len(OWN_RULES)} |" in page
