@@ -107,6 +107,10 @@ def has_candidate(tree: ast.Module, literals: frozenset[str]) -> bool:
                 return True
         elif kind in _IMPORTS and not literals.isdisjoint(_imported(node)):
             return True
+        if not kind._fields:
+            # `Load()`, `Add()` and such are one object for all trees of the process, and pyflakes notes on them
+            # where it saw them last: from there on this would walk through another file's tree, and in circles.
+            continue
         for value in node.__dict__.values():
             if isinstance(value, ast.AST):
                 stack.append(value)
