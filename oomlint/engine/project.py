@@ -222,9 +222,9 @@ class Run:
             from oomlint.engine.pool import shared_out
 
             there = len(found) - len(missing)
-            for number, report in enumerate(shared_out(self, missing, self._jobs), there + 1):
-                found[report.filename] = report
-                self._tell(number, [report])
+            for number, made in enumerate(shared_out(self, missing, self._jobs), there + 1):
+                found[made.filename] = made
+                self._tell(number, [made])
             for cache in self._caches.values():
                 cache.prune()
         return [report for filename in sorted(found) if (report := found[filename]) is not None]
