@@ -174,7 +174,7 @@ def _positional_arguments(keras: Any) -> None:
             named = dict(zip(names[1:], args[1:], strict=False))
             if len(named) == len(args) - 1 and not named.keys() & kwargs.keys():
                 return original(self, args[0], **named, **kwargs)
-        if "training" not in kwargs and len(args) < 2 and _wants_training(type(self)):
+        if "training" not in kwargs and len(args) < 2 and _wants_training(self.__class__):
             kwargs["training"] = None  # as the model says that calls it
         return original(self, *args, **kwargs)
 
