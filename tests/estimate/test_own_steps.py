@@ -176,3 +176,22 @@ def test_an_encoder_and_a_decoder_of_one_tape_are_added_up(tmp_path, monkeypatch
     models = [subject.model, *(one.model for one in subject.others)]
     assert sorted(model.count_params() for model in models) == [4 * 6 + 4, 6 * 4 + 6]
     assert subject.one_step
+
+
+def test_autograph_finds_the_text_of_a_decorated_method(tmp_path, monkeypatch):
+    text = """
+        import tensorflow as tf
+        class Net(tf.keras.Model):
+            def __init__(self, width):
+                super().__init__()
+                self.dense = tf.keras.layers.Dense(width)
+            @tf.function
+            def call(self, x, training=True):
+                if tf.reduce_sum(x) > 0:
+                    x = -x
+                return self.dense(x)
+        model = Net(3)
+        model.compile("sgd", "mse")
+        model.fit(tf.zeros((8, 2)), tf.zeros((8, 3)), batch_size=4)
+    """
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 2 * 3 + 3

@@ -43,6 +43,9 @@ def lines_of(tree: ast.Module, text: str) -> list[int]:
     original = [one for one in ast.walk(tree) if isinstance(one, ast.stmt)]
     for new, old in zip(written, original):
         lines[new.lineno] = getattr(old, "lineno", 0)
+        # A function begins at its first decorator: there AutoGraph looks for its text.
+        for one, other in zip(getattr(new, "decorator_list", []), getattr(old, "decorator_list", [])):
+            lines[one.lineno] = getattr(other, "lineno", 0)
     for number in range(1, len(lines)):
         lines[number] = lines[number] or lines[number - 1]
     return lines
