@@ -71,7 +71,12 @@ def test_gitignore_above_counts_up_to_the_repository(tree):
 
 
 def test_notebooks_in_folders_and_documents_that_are_asked_for(tree):
-    for name in ("train.ipynb", "pkg/.ipynb_checkpoints/train-checkpoint.ipynb", "docs/guide.md", "docs/old.rst"):
+    for name in (
+        "train.ipynb",
+        "pkg/.ipynb_checkpoints/train-checkpoint.ipynb",
+        "docs/guide.md",
+        "docs/old.rst",
+    ):
         (tree / name).parent.mkdir(exist_ok=True)
         (tree / name).write_text("{}", encoding="utf-8")
     scripts = _names(tree)
