@@ -63,8 +63,8 @@ UNBUILT = {
 
 
 _CLUSTERED = (
-    "trained in half precision in a loop whose pieces XLA's auto-clustering compiled: estimated as a graph without XLA, "
-    "which keeps the casts apart"
+    "trained in half precision in a loop whose pieces XLA's auto-clustering compiled: estimated as a graph "
+    "without XLA, which keeps the casts apart"
 )
 # What is likely behind the wrong ones. All but two died although the step as estimated fits.
 WHY_WRONG = {
