@@ -71,7 +71,7 @@ def _on_cudnn(layer: Any) -> bool:
     """
     if getattr(layer, "use_cudnn", False) not in ("auto", True) or backend_name() != "tensorflow":
         return False
-    cell = getattr(layer, "cell", None)
+    cell: Any = getattr(layer, "cell", None)
     try:
         names = ("tanh", "sigmoid")
         known = (cell.activation.__name__, cell.recurrent_activation.__name__) == names
