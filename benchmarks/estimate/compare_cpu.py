@@ -28,7 +28,7 @@ def estimates(row: dict) -> dict[str, float]:
     """Bytes that the step takes by each way of estimating."""
     import keras
     from cpu_scratch import CPU_OVER, scratch_of
-    from measure_cpu import BY_HAND, OPTIMIZERS
+    from measure_cpu import BY_HAND, OPTIMIZERS, step_by_hand
     from subjects import subject
 
     from oomlint.estimate.worker.graph import order
@@ -39,6 +39,9 @@ def estimates(row: dict) -> dict[str, float]:
 
     made = eval(f"lambda: keras.optimizers.{OPTIMIZERS[row['optimizer']]}", {"keras": keras})
     what = subject(row["model"].removeprefix(BY_HAND), row["batch"], made, row["policy"])
+    if row["model"].startswith(BY_HAND):
+        step = step_by_hand(what.model)
+        what.model.train_step = lambda parts: step(*parts)
     program = unrolled(traced(what, as_run=True, on_cpu=True))
     given = sum(sum(op.outputs) for op in program.operations if op.type == "Argument")
     tried = [

@@ -103,11 +103,11 @@ def traced_anew(model: Any, by_hand: bool = False) -> Any:
     import tensorflow as tf
 
     if by_hand:
-        return tf.function(_by_hand(model), autograph=False)
+        return tf.function(step_by_hand(model), autograph=False)
     return tf.function(lambda *parts: model.train_step(parts), autograph=False)
 
 
-def _by_hand(model: Any) -> Any:
+def step_by_hand(model: Any) -> Any:
     """A step as in a loop that somebody wrote: no metrics, nothing of `compile` but its loss and optimizer."""
     import keras
     import tensorflow as tf

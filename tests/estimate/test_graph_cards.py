@@ -94,3 +94,19 @@ def test_sums_in_a_temporary_variable_take_one_buffer():
     )
     # The input, the variable, and one summand at a time.
     assert simulate(made, range(8)).peak == (8 + 64 + 64) * MIB
+
+
+def test_zeros_do_not_wait_for_a_relu_behind_the_pooling_that_reads_them():
+    made = program(
+        op("Argument", mib=8),
+        op("Conv2D", 0, mib=64),
+        op("Relu", 1, mib=64),
+        op("MaxPool", 2, mib=16),
+        op("Conv2D", 3, mib=64),
+        op("Relu", 4, mib=64),
+        op("MatMul", 5, mib=16),
+        op("MaxPoolGrad", 2, 3, 6, mib=64),
+        op("MatMul", 7, 5, mib=8),
+    )
+    names = [operation.name for operation in compiled(made)[0].operations]
+    assert names.index("zeros") < names.index("MaxPool") < names.index("MatMul")

@@ -248,8 +248,20 @@ class _Fusion:
                 written.setdefault(self.sizes[one], one)
         for one in left:
             relu = written.get(self.sizes[one])
-            if self.operations[one].type == "Zeros" and relu is not None and self._copies(one):
+            if self.operations[one].type != "Zeros" or relu is None or not self._copies(one):
+                continue
+            if not self._waits_for(relu, one):  # as where it comes after a pooling that reads the zeros
                 self.reads[one].add(relu)
+
+    def _waits_for(self, number: int, other: int) -> bool:
+        seen, stack = {number}, [number]
+        while stack:
+            new = self.reads[stack.pop()] - seen
+            if other in new:
+                return True
+            seen |= new
+            stack += new
+        return False
 
     def _copies(self, number: int) -> list[int]:
         return [reader for reader in self.readers[number] if self.operations[reader].type == "ZerosCopy"]
