@@ -4,13 +4,14 @@
 
 ROWS are what xla_points.py or xla_reference.py wrote. `--held-out`: only architectures that no rule was made for
 (HELD_OUT in xla_configurations.py); `--second-look`: those that nobody had looked at when the former were mended for
-(SECOND_LOOK). Arguments (weights, slots, inputs) are exact, the same for all;
-compared is the whole, arguments and temporaries. `formula`: twice the outputs of all layers and the weights, as people
-copy it; `grappler`: TensorFlow's own estimator (tensorflow/core/grappler); `liveness`: the traced graph's tensors from
-maker to last reader, without aliases, in the order of a queue.
+(SECOND_LOOK); `--third-look`: those compiled before SECOND_LOOK was mended for (THIRD_LOOK). Arguments (weights, slots,
+inputs) are exact, the same for all; compared is the whole, arguments and temporaries. `formula`: twice the outputs of
+all layers and the weights, as people copy it; `grappler`: TensorFlow's own estimator (tensorflow/core/grappler);
+`liveness`: the traced graph's tensors from maker to last reader, without aliases, in the order of a queue.
 
-xla_rules.jsonl holds what it wrote for those. Where ROWS has a configuration twice, TensorFlow's row counts:
-its program is the one that is traced (JAX' scan keeps several times less than its loops).
+xla_rules.jsonl holds what it wrote for those (the third look without formula and Grappler). Where ROWS has a
+configuration twice, TensorFlow's row counts: its program is the one that is traced (JAX' scan keeps several times less
+than its loops).
 """
 
 from __future__ import annotations
@@ -87,9 +88,9 @@ def _grappler(what):
 
 def chosen(file, names, options):
     """The rows to compare, one for each configuration."""
-    from xla_configurations import HELD_OUT, SECOND_LOOK
+    from xla_configurations import HELD_OUT, SECOND_LOOK, THIRD_LOOK
 
-    lists = {"--held-out": HELD_OUT, "--second-look": SECOND_LOOK}
+    lists = {"--held-out": HELD_OUT, "--second-look": SECOND_LOOK, "--third-look": THIRD_LOOK}
     keys = {key for option in options for key in lists[option]}
     rows = {}
     for line in Path(file).read_text().splitlines():
@@ -106,7 +107,9 @@ def main(file, *names):
     out = Path(names.pop(names.index("--out") + 1)) if "--out" in names else None
     errors = {}
     models = [name for name in names if not name.startswith("--")]
-    for key, row in chosen(file, models, {"--held-out", "--second-look"}.intersection(names)).items():
+    for key, row in chosen(
+        file, models, {"--held-out", "--second-look", "--third-look"}.intersection(names)
+    ).items():
         truth = row["arguments"] + row["temporaries"]
         try:
             found = estimates(row)
