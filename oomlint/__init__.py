@@ -5,12 +5,11 @@
 ...     print(finding.location.row, finding.code, finding.message)
 """
 
-from __future__ import annotations
+import os
+import sys
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from typing import Any
 
     from oomlint.findings.diagnostic import Diagnostic
@@ -24,9 +23,31 @@ __version__ = "0.1.0"
 # The functions import what they need when they are called: `oomlint --version` loads none of it.
 
 
+def _leave_working_directory() -> None:
+    """Take the folder of the project that is checked off the path, where `python -m oomlint` has put it first.
+
+    A `json.py` there would be imported in place of the library's; even `typing` and `__future__` could be one, so this
+    file names only what Python itself has loaded by now.
+    """
+    flags = zip(sys.orig_argv[1:], sys.orig_argv[2:])
+    module = next(
+        (name for flag, name in flags if flag[:1] == "-" and flag[1:2] != "-" and flag[-1:] == "m"), ""
+    )
+    if sys.argv[:1] != ["-m"] or module != __name__:
+        return
+    if getattr(sys.flags, "safe_path", sys.flags.isolated):
+        return  # -P and -I put nothing there
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
+    if sys.path and os.path.abspath(sys.path[0]) != own:  # noqa: PTH100
+        del sys.path[0]
+
+
+_leave_working_directory()
+
+
 def check_source(
-    text: str, *, filename: str = "script.py", settings: Settings | None = None
-) -> list[Diagnostic]:
+    text: str, *, filename: str = "script.py", settings: "Settings | None" = None
+) -> "list[Diagnostic]":
     """The findings on one script, given as text; or on a notebook or document, by the ending of `filename`.
 
     No configuration file is read. The project's modules that it imports are looked for from `filename`.
@@ -45,8 +66,8 @@ def check_source(
 
 
 def check_paths(
-    *paths: str | os.PathLike[str], config: str | os.PathLike[str] | None = None, isolated: bool = False
-) -> list[Diagnostic]:
+    *paths: "str | os.PathLike[str]", config: "str | os.PathLike[str] | None" = None, isolated: bool = False
+) -> "list[Diagnostic]":
     """The findings on files and folders, with the configuration that `oomlint check` would use.
 
     Raises OSError for a path that is not there or cannot be read.
@@ -63,7 +84,7 @@ def check_paths(
     return list(report.diagnostics)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """`oomlint.estimate(model, ...)`, the package of that name being callable, and `oomlint.guard(...)`."""
     import importlib
 
