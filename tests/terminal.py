@@ -28,6 +28,8 @@ class Terminal:
             stderr=slave,
             env={**os.environ, **plain, **environment},
             start_new_session=True,
+            # What runs these tests in the background may have had Ctrl-C ignored, and that is inherited.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         os.close(slave)
         self.seen = ""
