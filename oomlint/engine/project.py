@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     Watcher = Callable[[int, int, Report], None]
 
 # Characters of text whose trees are kept for importers to come. A tree takes about thirty times its text
-# (1 KB a line, measured over sixty example scripts), so this is some 300 MB.
-_KEPT = 10_000_000
+# (1 KB a line, measured over sixty example scripts), so this is some 60 MB. Over the 871 files of keras it costs three
+# parses more than keeping five times as much: neighbours import the same modules.
+_KEPT = 2_000_000
 
 # Files up to which a run that met no Keras still asks what they import: a hook gets the changed files alone,
 # a folder of thousands without Keras is done after its bytes are read.
