@@ -44,7 +44,7 @@ def seldom_collected() -> Iterator[None]:
     """Let the garbage collector look seldom.
 
     Trees are millions of objects that are no garbage while they are in use, and that it goes through every time: over
-    150 files of keras that took 26 to 27 s of processor time with Python's own thresholds, 19 to 21 s with these, and 483 MB
+    150 files of keras that took 26 s of processor time with Python's own thresholds, 19 to 21 s with these, and 483 MB
     with either (benchmarks/speed/collector.py).
     """
     before = gc.get_threshold()
