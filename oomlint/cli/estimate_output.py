@@ -36,7 +36,7 @@ def write(estimate: Estimate, arguments: argparse.Namespace) -> int:
     if path is None:
         sys.stdout.write(text)
     else:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
         from oomlint.estimate.verdicts import headline
 
         print(f"{headline(estimate)} (report: {path})")

@@ -120,7 +120,8 @@ def _write(text: str, arguments: argparse.Namespace, *, aside: bool = False) -> 
         (sys.stderr if aside else sys.stdout).write(text)
         return
     try:
-        arguments.output_file.write_text(text, encoding="utf-8", newline="")
+        # A name that is no UTF-8 is written as on a terminal.
+        arguments.output_file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
     except OSError as error:
         raise ConfigurationError(f"{arguments.output_file}: {error.strerror or error}") from None
 

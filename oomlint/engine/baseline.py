@@ -92,7 +92,8 @@ class Baseline:
         lines = [json.dumps(_record(entry), ensure_ascii=False) for entry in self.entries]
         findings = "".join(f"    {line},\n" for line in lines)
         text = f'{{\n  "oomlint-baseline": {_VERSION},\n  "findings": [\n{findings}    {{}}\n  ]\n}}\n'
-        raw = text.encode("utf-8")
+        # What is no text in a name gives `\\udc80`, which JSON reads as it was.
+        raw = text.encode("utf-8", "backslashreplace")
         try:
             before = self.file.read_bytes() if self.file.exists() else None
             if before == raw:

@@ -32,20 +32,25 @@ def discover(
     wrong: list[str] = [] if problems is None else problems
     for path in paths:
         absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow symlinks
-        if _is_forced_out(absolute, settings_of):
+        try:
+            is_folder, exists = absolute.is_dir(), absolute.exists()
+        except OSError as error:  # in a folder that may not be searched
+            wrong.append(f"{path}: {error.strerror or error}")
             continue
-        if absolute.is_dir():
+        if _is_forced_out(absolute, is_folder, settings_of):
+            continue
+        if is_folder:
             found.update(dict.fromkeys(_walk(absolute, settings_of(absolute), wrong)))
-        elif absolute.exists():
+        elif exists:
             found[absolute] = None
         else:
             wrong.append(f"{path}: no such file or folder")
     return sorted(found)
 
 
-def _is_forced_out(path: Path, settings_of: Callable[[Path], Settings]) -> bool:
+def _is_forced_out(path: Path, is_folder: bool, settings_of: Callable[[Path], Settings]) -> bool:
     """Whether `force-exclude` holds and a pattern covers a path that was named, or a folder around it."""
-    settings = settings_of(path if path.is_dir() else path.parent)
+    settings = settings_of(path if is_folder else path.parent)
     if not settings.force_exclude:
         return False
     patterns = (*settings.exclude, *settings.extend_exclude)
@@ -77,8 +82,17 @@ def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[Path]:
                 continue
             if is_folder:
                 pending.append((path, ignores))
-            elif child.is_file():
+            elif _is_file(child, wrong):
                 yield path
+
+
+def _is_file(entry: os.DirEntry[str], wrong: list[str]) -> bool:
+    """Whether it is one or leads to one; a link to nothing is none, untold: editors lock files by them."""
+    try:
+        return entry.is_file()
+    except OSError as error:  # links in a circle, a folder that may not be searched
+        wrong.append(f"{entry.path}: {error.strerror or error}")
+        return False
 
 
 def _is_wanted(path: Path, settings: Settings) -> bool:

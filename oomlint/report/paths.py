@@ -7,13 +7,16 @@ from pathlib import PurePath
 from oomlint.documents.lines import Location
 from oomlint.project.patterns import plain
 
+# A name may hold any character but two: as it is, a newline would make two rows of one, and ESC move the cursor.
+_CONTROL = {number: ascii(chr(number))[1:-1] for number in (*range(32), 127)}
+
 
 def shown(filename: str, here: PurePath) -> str:
     """The path for a person."""
     path = plain(type(here)(filename))
     if path.is_absolute() and path.is_relative_to(here):
-        return str(path.relative_to(here))
-    return filename
+        filename = str(path.relative_to(here))
+    return filename.translate(_CONTROL)
 
 
 def spot(location: Location) -> str:
