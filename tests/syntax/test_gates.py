@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
+import libcst as cst
 import pytest
 
 from oomlint.documents.python_file import document_from_text
@@ -173,3 +175,15 @@ def test_what_only_libcst_refuses_is_a_fault_with_a_place() -> None:
     with pytest.raises(SyntaxFault, match="LibCST") as caught:
         parse(document)
     assert caught.value.line == 2
+
+
+def test_a_parse_that_trusts_the_parser_gives_the_same_trees_and_trusts_nobody_afterwards() -> None:
+    scripts = sorted((Path(__file__).parents[2] / "fixtures").glob("*/bad.py"))
+    assert len(scripts) > 50
+    for script in scripts[::3]:
+        text = script.read_text("utf-8")
+        assert parse(document_from_text(text, script.name)).module.deep_equals(cst.parse_module(text))
+    with pytest.raises(SyntaxFault):
+        parse(document_from_text("x = (\n", "x.py"))
+    with pytest.raises(cst.CSTValidationError):
+        cst.Name("")
