@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -9,6 +10,9 @@ from collections.abc import Sequence
 import oomlint
 from oomlint.cli import check, completion, config, estimate, gpus, rule, server
 from oomlint.cli.parsing import Parser
+
+# What a write meets where a disk, a quota or a limit is at its end.
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 COMMANDS = (check, estimate, rule, config, gpus, server, completion)
 
@@ -42,6 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
+            # The report could not be written; what is left of it must not fail again when Python ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"oomlint: standard output: {error.strerror}", file=sys.stderr)
+            return 2
         if not is_expected(error):
             raise
         print(f"oomlint: {error}", file=sys.stderr)

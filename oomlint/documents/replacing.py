@@ -6,6 +6,8 @@ import errno
 import os
 import stat
 import tempfile
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
 
@@ -28,7 +30,7 @@ def replace_file(target: Path, expected: bytes, content: bytes) -> None:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent)
     except PermissionError:
-        target.write_bytes(content)
+        _overwrite(target, expected, content)
         return
     temporary = Path(name)
     try:
@@ -39,9 +41,39 @@ def replace_file(target: Path, expected: bytes, content: bytes) -> None:
         if _take_over(temporary, before):
             temporary.replace(target)
         else:
-            target.write_bytes(content)
+            _overwrite(target, expected, content)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def create_file(target: Path, content: bytes) -> None:
+    """Make a file that was not there, whole or not at all."""
+    temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _overwrite(target: Path, before: bytes, content: bytes) -> None:
+    # Not emptied first: where there is no room for the rest, what was there still has its place on the disk.
+    with target.open("r+b", buffering=0) as file:
+        try:
+            _write_all(file, content)
+            file.truncate()
+        except OSError:
+            with suppress(OSError):
+                file.seek(0)
+                _write_all(file, before)
+                file.truncate()
+            raise
+
+
+def _write_all(file: FileIO, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def _take_over(temporary: Path, before: os.stat_result) -> bool:

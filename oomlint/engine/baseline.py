@@ -99,7 +99,7 @@ class Baseline:
             if before == raw:
                 return False
             if before is None:
-                self.file.write_bytes(raw)
+                replacing.create_file(self.file.resolve(), raw)
             else:
                 replacing.replace_file(self.file.resolve(), before, raw)
         except (OSError, replacing.ChangedMeanwhile) as error:

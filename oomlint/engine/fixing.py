@@ -47,6 +47,8 @@ def fix(run: Run, allowed: AbstractSet[Safety], *, to_disk: bool, keeps: Keeps |
             _fix_one(run, document, reports, allowed, to_disk, fixed, keeps)
     if fixed.changed:
         fixed.report = run.check()
+    else:  # none could be written, perhaps
+        fixed.report = replace(fixed.report, problems=tuple(run.problems))
     return fixed
 
 
