@@ -95,6 +95,23 @@ def _is_file(entry: os.DirEntry[str], wrong: list[str]) -> bool:
         return False
 
 
+def _spec(lines: list[str]) -> Any:
+    # Imported here: most runs of a hook are given files and never need it.
+    from pathspec import GitIgnoreSpec
+
+    def is_pattern(line: str) -> bool:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            return False
+        return True
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:  # to git a line that is no pattern is one that covers nothing
+        return GitIgnoreSpec.from_lines(filter(is_pattern, lines))
+
+
 def _is_wanted(path: Path, settings: Settings) -> bool:
     return path.suffix in SUFFIXES or is_excluded(path, settings.root, settings.extend_include)
 
@@ -140,14 +157,14 @@ class GitIgnores:
 
     def below(self, folder: Path) -> GitIgnores:
         """With the file of this folder, if it has one."""
+        file = folder / ".gitignore"
         try:
-            lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+            if not file.is_file():  # a pipe would be waited for
+                return self
+            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             return self
-        # Imported here: most runs of a hook are given files and never need it.
-        from pathspec import GitIgnoreSpec
-
-        return GitIgnores((*self._specs, (folder, GitIgnoreSpec.from_lines(lines))))
+        return GitIgnores((*self._specs, (folder, _spec(lines))))
 
     def match(self, path: Path, is_folder: bool) -> bool:
         """Whether git would ignore the path: the innermost file with an opinion decides."""

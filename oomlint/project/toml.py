@@ -13,5 +13,8 @@ else:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """The content of a TOML file. Raises ValueError for what is none."""
-    content: dict[str, Any] = tomllib.loads(text)
+    try:
+        content: dict[str, Any] = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
     return content

@@ -218,6 +218,36 @@ def test_a_file_in_a_folder_that_may_not_be_searched(project, monkeypatch):
     assert done.returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"select = [\n", "Invalid value"),
+        (b"select = 3\n", "select: expected a list of strings, got a number"),
+        (b'extend = "oomlint.toml"\n', "`extend` comes back to this file"),
+        (b'extend = "nowhere.toml"\n', "No such file or directory"),
+        (b"\xff\xfe", "can't decode byte 0xff"),
+        (b"select = " + b"[" * 5000, "is nested too deeply"),
+    ],
+)
+def test_a_broken_configuration_is_one_line_and_status_2(project, content, said):
+    (project / "oomlint.toml").write_bytes(content)
+    done = oomlint("check", "--select", "OOM301", ".", cwd=project)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert said in done.stderr
+
+
+def test_a_broken_gitignore(project):
+    """Git passes over what it does not understand, and so the other lines hold."""
+    ignores = project / ".gitignore"
+    ignores.write_text("\\\n***/\n!\n/\nz.py\n")
+    assert told(check(project)) == ["OOM301 a.py"]
+    ignores.unlink()
+    os.mkfifo(ignores)
+    assert told(check(project)) == ["OOM301 a.py", "OOM301 z.py"]
+
+
 NAMES = (b"new\nline.py", b"no\xfftext.py", b"esc\x1b[2J.py", "z\u0308\U0001f600.py".encode())
 FORMATS = ("full", "concise", "grouped", "json", "json-lines", "github", "gitlab", "sarif", "junit")
 
