@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +69,12 @@ def _compile(device: Any, module: bytes, dump: Path, more: dict[str, Any]) -> An
     with mlir.make_ir_context():
         parsed = ir.Module.parse(module)
         client = device.client
-        try:
-            return client.compile(parsed, xla_client.DeviceList((device,)), options)
-        except TypeError:  # jaxlib up to 0.6 takes neither devices nor a module that is parsed
-            return client.compile(module, options)
+        # What it takes changed with the version: a parsed module from jaxlib 0.7 on, no devices before 0.6.1.
+        devices = xla_client.DeviceList((device,))
+        for given in ((parsed, devices), (module, devices)):
+            with suppress(TypeError):
+                return client.compile(*given, options)
+        return client.compile(module, options)
 
 
 if __name__ == "__main__":
