@@ -54,13 +54,19 @@ PROGRAM = """ENTRY %main {
 """
 
 
-@pytest.fixture
-def dump(tmp_path: Path) -> Path:
+def _written(folder: Path, ranges: str, apart: bool) -> Path:
+    """The dumps; jaxlib 0.6 writes the ranges behind the assignment, newer ones into a file of their own."""
     start = "module_0001.jit_train_step.sm_9.0a_gpu_after_optimizations"
-    (tmp_path / f"{start}-buffer-assignment.txt").write_text(ASSIGNMENT)
-    (tmp_path / f"{start}-live-range.txt").write_text(RANGES)
-    (tmp_path / f"{start}.txt").write_text(PROGRAM)
-    return tmp_path
+    (folder / f"{start}-buffer-assignment.txt").write_text(ASSIGNMENT + ("" if apart else "\n" + ranges))
+    if apart:
+        (folder / f"{start}-live-range.txt").write_text(ranges)
+    (folder / f"{start}.txt").write_text(PROGRAM)
+    return folder
+
+
+@pytest.fixture(params=[True, False], ids=["file of its own", "behind the assignment"])
+def dump(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    return _written(tmp_path, RANGES, request.param)
 
 
 def model() -> SimpleNamespace:
@@ -96,10 +102,10 @@ def test_the_block_is_split_where_it_is_fullest(dump: Path) -> None:
     ]
 
 
-def test_a_gradient_is_known_by_the_shape_of_its_weight(dump: Path) -> None:
-    file = next(dump.glob("*live-range.txt"))
-    file.write_text(RANGES.replace("scratch{}:2-2", "scratch{}:5-5").replace("relu{}:1-3", "relu{}:1-4"))
-    found = buffers.read(dump)
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_gradient_is_known_by_the_shape_of_its_weight(tmp_path: Path, apart: bool) -> None:
+    ranges = RANGES.replace("scratch{}:2-2", "scratch{}:5-5").replace("relu{}:1-3", "relu{}:1-4")
+    found = buffers.read(_written(tmp_path, ranges, apart))
     # The fullest step is the gradient's: 1280 + 1280 + 400.
     assert buffers.alive(found) == [1280, 2560, 2560, 2560, 2960, 2448]
     split = attribution.shares(found, model(), 0)

@@ -1,7 +1,8 @@
 """XLA's buffer assignment, from the compiler's text dumps: what is allocated, and which value lives where and when.
 
 Formats: `BufferAssignment::ToString` and `HloLiveRange::ToString` in openxla/xla (xla/service/buffer_assignment.cc,
-xla/hlo/utils/hlo_live_range.cc). The totals need the first file alone.
+xla/hlo/utils/hlo_live_range.cc). The totals need the first file alone. The ranges have a file of their own in newer
+versions; that of jaxlib 0.6 has them at the end of the first.
 """
 
 from __future__ import annotations
@@ -57,8 +58,10 @@ class Assignment:
 def read(dump: Path) -> Assignment:
     """The assignment of the module dumped in the folder, which holds one."""
     found = Assignment()
-    ranges, found.order = _live_ranges(_text(dump, "live-range.txt"))
-    _allocations(_text(dump, "buffer-assignment.txt"), ranges, found)
+    assignment = _text(dump, "buffer-assignment.txt")
+    lives = _text(dump, "live-range.txt") or assignment.partition("\nHloLiveRange")[2]
+    ranges, found.order = _live_ranges(lives)
+    _allocations(assignment, ranges, found)
     wanted = {life[2] for buffer in found.buffers for life in buffer.lives} | set(found.order)
     _instructions(_text(dump, "after_optimizations.txt"), wanted, found)
     return found
