@@ -15,7 +15,8 @@ from oomlint.findings.model import Safety, Severity
 from oomlint.findings.own import INTERNAL_ERROR, SYNTAX_ERROR
 from oomlint.findings.registry import RegistryError, rule_problems
 from oomlint.project.configuration import ConfigurationError, Configurations
-from oomlint.project.discovery import is_excluded
+from oomlint.project.discovery import is_left_out
+from oomlint.report.paths import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ class Checks:
     def __init__(self, given: Given) -> None:
         options = {"gpu": given.gpu, "host-memory": given.host_memory}
         overrides = {key: (value, f"--oomlint-{key}") for key, value in options.items() if value is not None}
-        self._arguments = [os.path.abspath(path) for path in given.arguments]  # noqa: PTH100
+        self._named = [Path(os.path.abspath(path)) for path in given.arguments]  # noqa: PTH100
         self._last: tuple[str, list[tuple[Violation, bool]]] | None = None
         self._said = False  # which rules are left out
         try:
@@ -86,13 +87,7 @@ class Checks:
     def _is_excluded(self, path: Path) -> bool:
         """Whether the project excludes a file that flake8 came upon in a folder, or, if forced, that was named."""
         settings = self._configurations.for_folder(path.parent).settings
-        patterns = (*settings.exclude, *settings.extend_exclude)
-        for part in (path, *path.parents):
-            if part == settings.root or (str(part) in self._arguments and not settings.force_exclude):
-                return False
-            if is_excluded(part, settings.root, patterns):
-                return True
-        return False
+        return is_left_out(path, settings, () if settings.force_exclude else self._named)
 
     def _findings(self, document: Document) -> list[Diagnostic]:
         """The document's own findings, and those in modules that only show when this document is run.
@@ -120,7 +115,8 @@ class Checks:
             row, column = diagnostic.location.row, diagnostic.location.column
             fix = _FIXES[diagnostic.fixable] if diagnostic.fixable else ""
             return (row, column - 1, f"{diagnostic.code} {message}{fix}", Checks), is_note
-        place = f"{_shown(diagnostic.filename)}:{diagnostic.location.row}:{diagnostic.location.column}"
+        where = shown(diagnostic.filename, Path.cwd())
+        place = f"{where}:{diagnostic.location.row}:{diagnostic.location.column}"
         row, column = _where(document, diagnostic, tree)
         return (row, column - 1, f"{diagnostic.code} in {place}: {message}", Checks), is_note
 
@@ -132,11 +128,6 @@ def _stop(error: Exception) -> ExecutionError:
 
 def _place(diagnostic: Diagnostic) -> object:
     return diagnostic.code, diagnostic.location, diagnostic.end_location
-
-
-def _shown(filename: str) -> str:
-    path, here = Path(filename), Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else filename
 
 
 def _where(document: Document, diagnostic: Diagnostic, tree: ast.Module) -> tuple[int, int]:

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from oomlint.findings.model import Rule, Safety
-from oomlint.findings.own import PAGES
-from oomlint.findings.registry import load_rules
+from oomlint.findings.pages import Page
+from oomlint.findings.pages import pages as all_pages
 from oomlint.findings.rule_options import described
 from oomlint.project.settings import DEFAULT_SELECT
 
@@ -40,16 +40,9 @@ _APART = re.compile(r"\[[^\]\n]*\]\([^)\n]*\)|`[^`\n]+`|<[^>\n]+>|^#+ .*$|^    .
 
 
 @functools.cache
-def rules() -> dict[str, tuple[Rule, str]]:
-    """Code to rule and page, in the order of codes."""
-    found = {rule.code: (rule, page) for rule, page in PAGES.items()}
-    # Rules that happen to be installed beside the built-in ones have no page here.
-    found |= {
-        entry.code: (entry.rule, entry.page)
-        for entry in load_rules()
-        if entry.module.startswith("oomlint.rules.")
-    }
-    return dict(sorted(found.items()))
+def rules() -> dict[str, Page]:
+    """The pages by code. Rules that happen to be installed beside the built-in ones have none here."""
+    return {code: page for code, page in all_pages().items() if page.module.partition(".")[0] == "oomlint"}
 
 
 def family(code: str) -> str:
@@ -105,12 +98,12 @@ def linked(text: str, source: str) -> str:
 
 def _titled(code: str) -> str:
     """The target of a link, with the rule's name for who points at it."""
-    return f'{name_of_page(code)} "{rules()[code][0].name}"'
+    return f'{name_of_page(code)} "{rules()[code].rule.name}"'
 
 
 def page(code: str) -> str:
     """One rule's page."""
-    rule, text = rules()[code]
+    rule, text, _ = rules()[code]
     summary, _, body = text.strip().partition("\n")
     # A heading is followed by its text, also where the docstring leaves no line between.
     body = re.sub(r"^(## .*)\n(?!\n)", r"\1\n\n", body.strip(), flags=re.MULTILINE)
@@ -198,7 +191,7 @@ def _together() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {code: set() for code in rules()}
     symptoms = (ROOT / "docs" / "which-cause.md").read_text("utf-8")
     groups = [set(_CODE.findall(row)) for row in symptoms.splitlines() if row.startswith("|")]
-    pages = [(code, text) for code, (_, text) in rules().items() if family(code) != "0"]
+    pages = [(code, found.text) for code, found in rules().items() if family(code) != "0"]
     groups += [{code, other} for code, text in pages for other in _CODE.findall(text)]
     for group in groups:
         for code in group:
@@ -221,7 +214,7 @@ def _after(rule: Rule) -> str:
     near = related(rule.code)
     if near:
         items = "\n".join(
-            f"- [{code} {rules()[code][0].name}](../{code}/index.md): {_summary(code)}" for code in near
+            f"- [{code} {rules()[code].rule.name}](../{code}/index.md): {_summary(code)}" for code in near
         )
         lines += ["## Related", items]
     reports = reports_of(rule.code)
@@ -231,7 +224,7 @@ def _after(rule: Rule) -> str:
 
 
 def _summary(code: str) -> str:
-    return rules()[code][1].strip().partition("\n")[0]
+    return rules()[code].text.strip().partition("\n")[0]
 
 
 def overview() -> str:
@@ -243,7 +236,7 @@ def overview() -> str:
         "Do you have an error message, and no code? [Which cause do I have?](../which-cause.md)",
     ]
     for digit, title in FAMILIES.items():
-        rows = [_row(rule) for code, (rule, _) in rules().items() if family(code) == digit]
+        rows = [_row(found.rule) for code, found in rules().items() if family(code) == digit]
         table = ["| rule | what it finds | severity | fix |", "|---|---|---|---|", *rows]
         parts += [f"## {digit}xx {title}", ABOUT[digit], wrapped("rules", table)]
     return "\n\n".join(parts)

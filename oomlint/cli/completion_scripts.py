@@ -78,10 +78,9 @@ def _flag(action: argparse.Action) -> _Flag:
 
 
 def _codes() -> tuple[str, ...]:
-    from oomlint.findings.own import OWN_RULES
-    from oomlint.findings.registry import load_rules
+    from oomlint.findings.pages import pages
 
-    return tuple(sorted([rule.code for rule in OWN_RULES] + [entry.code for entry in load_rules()]))
+    return tuple(pages())
 
 
 def _bash(commands: list[_Command]) -> Iterator[str]:

@@ -55,6 +55,7 @@ def narrowed(job: Job, report: ProjectReport, by: Narrowing) -> tuple[ProjectRep
     from oomlint.report.summary import plural
 
     diagnostics = report.diagnostics
+    kept = [True] * len(diagnostics)
     notes = []
     if by.baseline is not None:
         compared = by.baseline.compared(diagnostics)
@@ -67,20 +68,22 @@ def narrowed(job: Job, report: ProjectReport, by: Narrowing) -> tuple[ProjectRep
             if gone:
                 what = "1 entry of the baseline is" if gone == 1 else f"{gone:,} entries of the baseline are"
                 notes.append(f"{what} gone; --write-baseline removes {'it' if gone == 1 else 'them'}.")
-    kept = by.keeps(diagnostics)
+        kept = compared.new
     if by.changes is not None:
-        elsewhere = len(diagnostics) - sum(by.changes.keeps(diagnostics))
+        changed = by.changes.keeps(diagnostics)
+        kept = [one and here for one, here in zip(kept, changed)]
+        elsewhere = len(diagnostics) - sum(changed)
         if elsewhere:
             notes.append(
                 f"{plural(elsewhere, 'more finding')} {'is' if elsewhere == 1 else 'are'} on lines that did not change."
             )
-    shown = tuple(one for one, keep in zip(diagnostics, kept) if keep)
-    return replace(report, diagnostics=shown), notes
+    return replace(report, diagnostics=tuple(one for one, keep in zip(diagnostics, kept) if keep)), notes
 
 
 def write_baseline(job: Job) -> int:
     """Write what is found to the baseline."""
     from oomlint.engine.baseline import FILE_NAME, Baseline
+    from oomlint.report.paths import shown
     from oomlint.report.summary import plural
 
     given = job.arguments.write_baseline or job.arguments.baseline
@@ -100,27 +103,27 @@ def write_baseline(job: Job) -> int:
     after = before.replaced(found, _scope(job, before, report))
     after.write()
     if not job.arguments.quiet:
-        old, new = set(before.entries), set(after.entries)
+        old, new, name = set(before.entries), set(after.entries), shown(str(file), Path.cwd())
         print(
-            f"{_from_here(file)}: {plural(len(new), 'finding')} in {plural(len(after.counts()), 'file')}"
+            f"{name}: {plural(len(new), 'finding')} in {plural(len(after.counts()), 'file')}"
             f" ({len(new - old):,} added, {len(old - new):,} removed)."
         )
         if is_first:
-            print(f"Report only what is new: oomlint check --baseline {_from_here(file)}")
+            print(f"Report only what is new: oomlint check --baseline {name}")
     return 0
 
 
 def _scope(job: Job, baseline: Baseline, report: ProjectReport) -> Callable[[Entry], bool]:
     """Says whether this run would have met an entry if its finding were still there."""
-    from oomlint.findings.own import OWN_RULES, SYNTAX_ERROR
-    from oomlint.findings.registry import load_rules
+    from oomlint.findings.own import SYNTAX_ERROR
+    from oomlint.findings.pages import pages
     from oomlint.findings.selection import is_selected
 
     arguments = job.arguments
     paths = [Path(path).absolute() for path in arguments.paths or ["."]]
     if job.given is not None:
         paths = [Path(arguments.stdin_filename or "-").absolute()]
-    rules = {entry.code: entry.rule for entry in load_rules()} | {rule.code: rule for rule in OWN_RULES}
+    known = pages()
     unparsed = {Path(one.filename).absolute() for one in report.diagnostics if one.code == SYNTAX_ERROR.code}
 
     def would_be_met(entry: Entry) -> bool:
@@ -129,9 +132,9 @@ def _scope(job: Job, baseline: Baseline, report: ProjectReport) -> Callable[[Ent
             return False
         if not any(path == checked or path.is_relative_to(checked) for checked in paths):
             return False
-        rule = rules.get(entry.code)
-        if rule is None:
+        if entry.code not in known:
             return True  # of a rule that is no more
+        rule = known[entry.code].rule
         if rule.estimated and not arguments.estimate:
             return False
         settings = job.configurations.for_folder(path.parent).settings
@@ -154,11 +157,6 @@ def _first_folder(job: Job) -> Path:
         return Path(job.arguments.stdin_filename or "-").absolute().parent
     path = Path(job.arguments.paths[0] if job.arguments.paths else ".").absolute()
     return path if path.is_dir() else path.parent
-
-
-def _from_here(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def add_comments(job: Job) -> int:

@@ -23,11 +23,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one page, or all."""
-    from oomlint.findings.own import PAGES
-    from oomlint.findings.registry import load_rules, rule_problems
+    from oomlint.findings.pages import pages
+    from oomlint.findings.registry import rule_problems
 
-    pages = dict(PAGES) | {entry.rule: entry.page for entry in load_rules()}
-    wanted = sorted(pages, key=lambda rule: rule.code)
+    texts = {page.rule: page.text for page in pages().values()}
+    wanted = list(texts)
     if not arguments.all:
         wanted = [
             rule for rule in wanted if arguments.code.upper() == rule.code or arguments.code == rule.name
@@ -35,16 +35,16 @@ def run(arguments: argparse.Namespace) -> int:
         if not wanted:
             from oomlint.project.options import nearest
 
-            names = {name: rule for rule in pages for name in (rule.code, rule.name)}
+            names = {name: rule for rule in texts for name in (rule.code, rule.name)}
             near = nearest(arguments.code, names)
             print(f"oomlint: no rule {arguments.code!r}: did you mean {near!r}?", file=sys.stderr)
             _complain(rule_problems())
             return 2
     if arguments.output_format == "json":
-        records = [record(rule, pages[rule]) for rule in wanted]
+        records = [record(rule, texts[rule]) for rule in wanted]
         print(json.dumps(records if arguments.all else records[0], indent=2))
     else:
-        print("\n\n".join(_shown(text(rule, pages[rule])) for rule in wanted))
+        print("\n\n".join(_shown(text(rule, texts[rule])) for rule in wanted))
     if arguments.all:
         _complain(rule_problems())
         return 2 if rule_problems() else 0

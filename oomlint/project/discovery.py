@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +51,18 @@ def discover(
 def _is_forced_out(path: Path, is_folder: bool, settings_of: Callable[[Path], Settings]) -> bool:
     """Whether `force-exclude` holds and a pattern covers a path that was named, or a folder around it."""
     settings = settings_of(path if is_folder else path.parent)
-    if not settings.force_exclude:
-        return False
+    return settings.force_exclude and is_left_out(path, settings)
+
+
+def is_left_out(path: Path, settings: Settings, named: Container[Path] = ()) -> bool:
+    """Whether `exclude` covers a path or a folder of the project around it; what was named is not looked beyond."""
     patterns = (*settings.exclude, *settings.extend_exclude)
-    around = (path, *(above for above in path.parents if above.is_relative_to(settings.root)))
-    return any(is_excluded(one, settings.root, patterns) for one in around if one != settings.root)
+    for one in (path, *(above for above in path.parents if above.is_relative_to(settings.root))):
+        if one == settings.root or one in named:
+            return False
+        if is_excluded(one, settings.root, patterns):
+            return True
+    return False
 
 
 def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[Path]:

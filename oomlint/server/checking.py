@@ -18,7 +18,7 @@ from oomlint.engine.live_run import LiveRun
 from oomlint.findings.diagnostic import Diagnostic
 from oomlint.findings.own import SYNTAX_ERROR
 from oomlint.findings.registry import RegisteredRule, load_rules
-from oomlint.project.discovery import is_excluded
+from oomlint.project.discovery import is_left_out
 from oomlint.server.options import LiveConfigurations, Options
 
 if TYPE_CHECKING:
@@ -211,9 +211,7 @@ class Checker:
     def _is_excluded(self, project: Project, path: Path) -> bool:
         """Whether it is none of the project's own: what an editor shows of a library is not checked."""
         settings = project.configurations.for_folder(path.parent).settings
-        patterns = (*settings.exclude, *settings.extend_exclude)
-        around = [path, *(above for above in path.parents if above.is_relative_to(settings.root))]
-        if any(is_excluded(one, settings.root, patterns) for one in around if one != settings.root):
+        if is_left_out(path, settings):
             return True
         return project.folder is None and not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
 

@@ -11,9 +11,8 @@ from pathlib import Path
 import oomlint
 from oomlint.documents.python_file import Document
 from oomlint.findings.comments import Directive, read_comments
-from oomlint.findings.model import Rule, Safety
-from oomlint.findings.own import PAGES
-from oomlint.findings.registry import load_rules
+from oomlint.findings.model import Safety
+from oomlint.findings.pages import Page, pages, section
 from oomlint.findings.rule_options import described
 from oomlint.report.pages import rule_url
 from oomlint.server.diagnostics import FindSheet, Shown
@@ -28,17 +27,16 @@ _CODE_SPAN = re.compile(r"(`[^`]*`)")
 
 
 @cache
-def rules() -> dict[str, tuple[Rule, str]]:
-    """Every rule and its page, by code."""
-    pages = {rule.code: (rule, page) for rule, page in PAGES.items()}
-    return pages | {entry.code: (entry.rule, entry.page) for entry in load_rules()}
+def rules() -> dict[str, Page]:
+    """Every rule and its page, by code; a hover asks at each move of the mouse."""
+    return pages()
 
 
 def page(code: str) -> str | None:
     """The whole page of a rule."""
     if code not in rules():
         return None
-    rule, text = rules()[code]
+    rule, text, _ = rules()[code]
     return f"# {code} {rule.name}\n\n{text.strip()}\n\n{described(rule)}".rstrip() + "\n"
 
 
@@ -55,26 +53,17 @@ def written_page(code: str) -> str | None:
     return uri_of(str(file))
 
 
-def _section(text: str, title: str) -> str:
-    for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
-        heading, _, body = part.partition("\n")
-        if heading.strip() == title:
-            return body.strip()
-    return ""
-
-
 def _title(code: str) -> str:
-    rule, _ = rules()[code]
     address = rule_url(code)
     name = f"[{code}]({address})" if address else code
-    return f"**{name}** {rule.name}"
+    return f"**{name}** {rules()[code].rule.name}"
 
 
 def _short(code: str) -> str:
     """What a rule is about, without examples."""
-    _, text = rules()[code]
+    text = rules()[code].text
     summary = text.strip().partition("\n")[0]
-    why = _section(text, "Why is this bad?").partition("\n\n")[0]
+    why = section(text, "Why is this bad?").partition("\n\n")[0]
     return f"*{summary}*\n\n{why}" if why else f"*{summary}*"
 
 
@@ -124,8 +113,8 @@ def about_comment(directive: Directive) -> str:
         wanted = selector.text.upper()
         meant = [
             code
-            for code, (rule, _) in rules().items()
-            if code == wanted or rule.name == selector.text.lower()
+            for code, found in rules().items()
+            if code == wanted or found.rule.name == selector.text.lower()
         ]
         if meant:
             lines += [_title(meant[0]), "", _short(meant[0]), ""]
