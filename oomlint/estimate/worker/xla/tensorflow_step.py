@@ -105,7 +105,7 @@ def _mask_of_bytes(found: re.Match[str]) -> str:
 
     indent, name, digits, sides, rest = found.groups()
     count = math.prod(int(side) for side in sides.split("x"))
-    elements = np.frombuffer(bytes.fromhex(digits), np.uint8)
+    elements: np.ndarray[Any, np.dtype[np.uint8]] = np.frombuffer(bytes.fromhex(digits), np.uint8)
     if len(elements) != count:
         elements = np.unpackbits(elements, bitorder="little")[:count]
     data = np.minimum(elements, 1).astype(np.uint8).tobytes().hex().upper()
