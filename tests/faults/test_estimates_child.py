@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import socket
 import threading
 from pathlib import Path
@@ -132,3 +134,37 @@ def test_datagrams_are_refused(tmp_path):
         pytest.raises(RefusedError, match="use the network"),
     ):
         sender.sendto(b"x", ("127.0.0.1", 9))
+
+
+GREEDY = """\
+import os, time
+
+HELD = []
+
+
+def units():
+    print("building in", os.getpid(), flush=True)
+    while True:
+        {act}
+"""
+
+
+@pytest.mark.parametrize(
+    ("act", "limits", "kind"),
+    [
+        ("HELD.append(bytes(range(256)) * (1 << 16))", {"memory_limit": 3 << 30, "timeout": 240}, "memory"),
+        ("time.sleep(0.1)", {"timeout": 40}, "timeout"),
+    ],
+)
+def test_a_model_that_holds_or_takes_without_end(tmp_path, act, limits, kind):
+    pytest.importorskip("tensorflow")
+    (tmp_path / "helper.py").write_text(GREEDY.format(act=act))
+    (tmp_path / "train.py").write_text(SCRIPT)
+    with pytest.raises(EstimateError) as caught:
+        estimate(Request("train:build", batch_size=8), folders=[tmp_path], **limits)
+    assert caught.value.kind == kind
+    assert "--memory-limit" in caught.value.hint if kind == "memory" else "--timeout" in caught.value.hint
+    process = re.search(r"building in (\d+)", caught.value.output)
+    assert process, caught.value.output
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(process[1]), 0)
