@@ -11,8 +11,8 @@ constructor in Keras 3, where
 - worker processes copy lists of lists, arrays or dictionaries that the `Sequence` holds (a note: how large they are
   does not show), and arrays too where processes are spawned.
 
-Also, as an error, any of the three given to `fit`, `evaluate` or `predict` of Keras 3: they raise a `TypeError`. A
-warning where nothing says that it is Keras 3.
+Also, as an error, any of the three given to `fit`, `evaluate` or `predict` of Keras 3: they raise a `TypeError`. Where
+nothing says that it is Keras 3, the calls themselves speak for Keras 2: then it is one note per file.
 
 Silent where the size of a batch is not known, and without a second worker or process, when there is no queue
 (Keras before 2.4, unlike tf.keras, had one then too).
@@ -156,9 +156,15 @@ class Feeding:
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per call that feeds a model, or per source of batches."""
     keras3 = keras_at_least(trace, settings, 3)
+    calls = [call for call in trace.calls(*_CALLS) if not in_test(call)]
+    gone = [call for call in calls if keras3 and _given_to(call) and not _guarded(call)]
+    if gone and not keras_is_known(trace, settings):
+        yield _gone(gone[0], Severity.NOTE, len({id(call.node) for call in gone}) - 1)
+    elif gone:
+        yield from {id(call.node): _gone(call, Severity.ERROR) for call in gone}.values()
     worst: dict[int, Finding] = {}
-    for call in trace.calls(*_CALLS):
-        if in_test(call):
+    for call in calls:
+        if keras3 and _given_to(call):
             continue
         found = _finding(trace, call, keras3, settings)
         if found is not None and found.severity > getattr(worst.get(id(found.place.node)), "severity", 0):
@@ -167,9 +173,6 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 
 
 def _finding(trace: Trace, call: Call, keras3: bool, settings: Settings) -> Finding | None:
-    gone = [argument for argument in call.arguments if argument.name in _ARGUMENTS]
-    if keras3 and gone:
-        return None if _guarded(call) else _gone(call, gone, keras_is_known(trace, settings))
     feedings = [_feeding(trace, call, value, keras3) for value in _sources(call)]
     if trace.libraries.get("keras", "").startswith("keras") and not keras_at_least(trace, settings, 2, 4):
         feedings = [replace(feeding, always=True) for feeding in feedings]
@@ -190,15 +193,23 @@ def _guarded(call: Call) -> bool:
     return False
 
 
-def _gone(call: Call, given: list[Argument], certain: bool) -> Finding:
-    """Keras 3 has them elsewhere. Where nothing says that it is Keras 3, the call itself speaks for Keras 2."""
+def _given_to(call: Call) -> list[Argument]:
+    """The arguments that Keras 3 has moved."""
+    return [argument for argument in call.arguments if argument.name in _ARGUMENTS]
+
+
+def _gone(call: Call, severity: Severity, others: int = 0) -> Finding:
+    """Keras 3 has them elsewhere; `others` calls do the same."""
+    given = _given_to(call)
     names = ", ".join(f"{argument.name}=" for argument in given)
     method = call.name.rpartition(".")[2]
+    as_well = f", and so do {others:,} other calls in this file" if others > 1 else ""
+    as_well = ", and so does another call in this file" if others == 1 else as_well
     help = "give them to the PyDataset: super().__init__(workers=..., use_multiprocessing=..., max_queue_size=...)"
     return RULE.finding(
         call.place,
-        f"{method} of Keras 3 takes no {names}: it raises a TypeError",
-        severity=Severity.ERROR if certain else Severity.WARNING,
+        f"{method} of Keras 3 takes no {names}: it raises a TypeError{as_well}",
+        severity=severity,
         evidence=[Evidence(f"{argument.name} is given here", argument.place) for argument in given],
         help=help,
         fix=Fix(help, Safety.DISPLAY),

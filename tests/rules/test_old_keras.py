@@ -231,7 +231,7 @@ def test_the_type_error_of_keras_3_is_an_error_where_it_is_known_to_be_keras_3()
     assert _found("OOM209", WORKERS, 3) == ["error"]
     assert _found("OOM209", WORKERS, 2, 15) == []
     settings = Settings(root=Path("/"), select=("OOM209", "OOM001"), preview=True)
-    assert [str(found.severity) for found in run_rule("OOM209", WORKERS, settings=settings)] == ["warning"]
+    assert [str(found.severity) for found in run_rule("OOM209", WORKERS, settings=settings)] == ["note"]
 
 
 PREDICTED = """\
