@@ -35,18 +35,18 @@ class TooLong(BaseException):
 
 @contextmanager
 def limit(seconds: int) -> Iterator[None]:
-    """Raise TooLong in the block after so many seconds."""
+    """Raise TooLong in the block after so many seconds of the processor."""
 
     def stop(signum: int, frame: FrameType | None) -> None:
         raise TooLong(f"{seconds} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 class _Text:
