@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import os
 import random
 import sys
 import time
@@ -118,7 +119,7 @@ def main() -> None:
     checks = _Checks(tuple(load_rules()), given.limit)
     took: list[tuple[float, Path]] = []
     began = time.monotonic()
-    with open(given.done or "/dev/null", "a", encoding="utf-8", errors="surrogateescape") as done:
+    with (given.done or Path(os.devnull)).open("a", encoding="utf-8", errors="surrogateescape") as done:
         for path in files:
             if time.monotonic() - began > given.seconds:
                 break
