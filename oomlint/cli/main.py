@@ -6,27 +6,32 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import oomlint
-from oomlint.cli import check, completion, config, estimate, gpus, rule, server
-from oomlint.cli.parsing import Parser
+
+if TYPE_CHECKING:
+    from oomlint.cli.parsing import Parser
 
 # What a write meets where a disk, a quota or a limit is at its end.
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
 
-COMMANDS = (check, estimate, rule, config, gpus, server, completion)
+COMMANDS = ("check", "estimate", "rule", "config", "gpus", "server", "completion")
 
 
-def build_parser() -> Parser:
-    """The parser of the whole command line."""
+def build_parser(command: str | None = None) -> Parser:
+    """The parser of the whole command line, or of one command's: what a run does not need is not imported."""
+    from oomlint.cli.parsing import Parser
+
     parser = Parser(
         prog="oomlint",
         description="Finds where a Keras or TensorFlow training script will run out of memory, and mends it.",
     )
     parser.add_argument("--version", action="version", version=f"oomlint {oomlint.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add_parser(commands)
+    for name in COMMANDS if command is None else (command,):
+        import_module(f"oomlint.cli.{name}").add_parser(commands)
     return parser
 
 
@@ -36,7 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A path or a source line that the terminal's encoding lacks must not end the run.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    arguments = build_parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words == ["--version"]:  # what every editor asks at its start: no parser for it
+        print(f"oomlint {oomlint.__version__}")
+        return 0
+    arguments = build_parser(words[0] if words[:1] and words[0] in COMMANDS else None).parse_args(words)
     try:
         status: int = arguments.run(arguments)
         sys.stdout.flush()
