@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterable, Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oomlint.project.patterns import below, fits, on_windows, plain
+from oomlint.project.patterns import is_covered
 
 if TYPE_CHECKING:
     from oomlint.project.settings import Settings
@@ -60,7 +60,7 @@ def is_left_out(path: Path, settings: Settings, named: Container[Path] = ()) -> 
     for one in (path, *(above for above in path.parents if above.is_relative_to(settings.root))):
         if one == settings.root or one in named:
             return False
-        if is_excluded(one, settings.root, patterns):
+        if is_covered(one, settings.root, patterns):
             return True
     return False
 
@@ -81,11 +81,14 @@ def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[Path]:
         if settings.respect_gitignore and any(child.name == ".gitignore" for child in children):
             ignores = ignores.below(folder)
         for child in children:
-            path = Path(child.path)
             is_folder = child.is_dir(follow_symlinks=False)
-            if not is_folder and not _is_wanted(path, settings):
+            wanted = is_folder or os.path.splitext(child.name)[1] in SUFFIXES  # noqa: PTH122 - of every file
+            if not wanted and not settings.extend_include:
                 continue
-            if is_excluded(path, settings.root, patterns) or ignores.match(path, is_folder):
+            path = Path(child.path)
+            if not wanted and not is_covered(path, settings.root, settings.extend_include):
+                continue
+            if is_covered(path, settings.root, patterns) or ignores.match(path, is_folder):
                 continue
             if is_folder:
                 pending.append((path, ignores))
@@ -117,24 +120,6 @@ def _spec(lines: list[str]) -> Any:
         return GitIgnoreSpec.from_lines(lines)
     except ValueError:  # to git a line that is no pattern is one that covers nothing
         return GitIgnoreSpec.from_lines(filter(is_pattern, lines))
-
-
-def _is_wanted(path: Path, settings: Settings) -> bool:
-    return path.suffix in SUFFIXES or is_excluded(path, settings.root, settings.extend_include)
-
-
-def is_excluded(path: PurePath, root: PurePath, patterns: Iterable[str]) -> bool:
-    """Whether a pattern covers the path: its name, or, for patterns with a slash, where it lies in the project."""
-    relative, windows = below(path, root), on_windows(path)
-    for pattern in patterns:
-        bare = pattern.replace("\\", "/") if windows else pattern
-        bare = bare.removeprefix("./").removeprefix("**/").rstrip("/")
-        if "/" not in bare:
-            if fits(bare, path.name, windows=windows):
-                return True
-        elif any(fits(bare, text, windows=windows) for text in (relative, plain(path).as_posix())):
-            return True
-    return False
 
 
 class GitIgnores:

@@ -7,6 +7,7 @@ separates like a slash, letter case does not count, and the prefix of long paths
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import PurePath, PureWindowsPath
 
@@ -43,8 +44,40 @@ def on_windows(path: PurePath) -> bool:
     return isinstance(path, PureWindowsPath)
 
 
+def is_covered(path: PurePath, root: PurePath, patterns: Iterable[str]) -> bool:
+    """Whether a pattern covers the path: its name, or, for patterns with a slash, where it lies in the project."""
+    of_names, of_places = _sorted_out(tuple(patterns), on_windows(path))
+    if of_names is not None and of_names.fullmatch(path.name):
+        return True
+    if of_places is None:
+        return False
+    return any(of_places.fullmatch(text) for text in (below(path, root), plain(path).as_posix()))
+
+
+@lru_cache(maxsize=100)
+def _sorted_out(
+    patterns: tuple[str, ...], windows: bool
+) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
+    """One expression for all patterns of names, one for all of places: every file and folder is held against them."""
+    names: list[str] = []
+    places: list[str] = []
+    for pattern in patterns:
+        bare = pattern.replace("\\", "/") if windows else pattern
+        bare = bare.removeprefix("./").removeprefix("**/").rstrip("/")
+        (places if "/" in bare else names).append(f"(?:{_compiled(bare, windows).pattern})")
+    flags = _flags(windows)
+    return (
+        re.compile("|".join(names), flags) if names else None,
+        re.compile("|".join(places), flags) if places else None,
+    )
+
+
+def _flags(windows: bool) -> re.RegexFlag:
+    return re.DOTALL | re.IGNORECASE if windows else re.DOTALL
+
+
 @lru_cache(maxsize=1000)
-def _compiled(pattern: str, ignore_case: bool) -> re.Pattern[str]:
+def _compiled(pattern: str, windows: bool) -> re.Pattern[str]:
     parts: list[str] = []
     rest = pattern
     open_braces = 0
@@ -74,8 +107,6 @@ def _compiled(pattern: str, ignore_case: bool) -> re.Pattern[str]:
         else:
             parts.append(re.escape(char))
     try:
-        return re.compile(
-            "".join(parts) + ")" * open_braces, re.DOTALL | (re.IGNORECASE if ignore_case else 0)
-        )
+        return re.compile("".join(parts) + ")" * open_braces, _flags(windows))
     except re.error:  # a range that runs backwards: taken by the letter, as fnmatch takes it
         return re.compile(re.escape(pattern))

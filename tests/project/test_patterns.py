@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 import pytest
 
 from oomlint.findings.selection import ignored_for
-from oomlint.project.discovery import is_excluded
+from oomlint.project.patterns import is_covered
 from oomlint.project.settings import Settings
 from oomlint.report.paths import shown
 
@@ -78,15 +78,15 @@ ROOT = PureWindowsPath(r"C:\Users\me\project")
     ],
 )
 def test_patterns_on_windows(path, pattern, covered):
-    assert is_excluded(PureWindowsPath(path), ROOT, [pattern]) is covered
+    assert is_covered(PureWindowsPath(path), ROOT, [pattern]) is covered
     settings = Settings(root=ROOT, per_file_ignores={pattern: ("OOM3",)})  # type: ignore[arg-type]
     assert bool(ignored_for(PureWindowsPath(path), settings)) is covered
 
 
 def test_a_backslash_is_a_character_elsewhere():
     root = PurePosixPath("/project")
-    assert not is_excluded(root / "notebooks" / "a.py", root, [r"notebooks\*"])
-    assert not is_excluded(root / "Notebooks" / "a.py", root, ["notebooks/*"])
+    assert not is_covered(root / "notebooks" / "a.py", root, [r"notebooks\*"])
+    assert not is_covered(root / "Notebooks" / "a.py", root, ["notebooks/*"])
 
 
 def test_paths_of_windows_are_shown_from_here():
