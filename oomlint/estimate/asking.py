@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oomlint.estimate.descriptions import read_data
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
+from oomlint.estimate.slicing import clustering
 from oomlint.estimate.targets import Target, read_arguments, read_shape, read_target
 from oomlint.project.gpus import find_gpu, parse_memory
 
@@ -46,9 +48,10 @@ def request_of(arguments: argparse.Namespace) -> Request:
         "layers": arguments.layers,
     }
     request = request_for(target, arguments.model, options)
-    return (
-        replace(request, names=request.names | {"data_file": described.file}) if described.file else request
-    )
+    more = {"data_file": described.file} if described.file else {}
+    if how := clustering.in_the_shell(os.environ):
+        more["clustering"] = how
+    return replace(request, names=more | request.names)
 
 
 def request_for(target: Target, model: str | None, options: dict[str, Any]) -> Request:

@@ -14,6 +14,7 @@ from oomlint.dryrun import dry_run
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.slicing.batch import batch_expression
+from oomlint.estimate.slicing.clustering import switched_on
 from oomlint.estimate.slicing.emission import Emission
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.known import Known
@@ -274,4 +275,6 @@ def _facts(trace: Trace) -> dict[str, str]:
         names["keras"] = "2"
     if asks_for_tf_keras(trace):
         names["legacy"] = "1"
+    if how := switched_on(trace):
+        names["clustering"] = how
     return names

@@ -73,6 +73,10 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
     if subject.others and subject.mode == "train":
         footprint = together(subject, footprint, lambda one: _footprint(one, request, program)[1])
     between = range_of(footprint.peak, footprint.lower, footprint.upper)
+    how = request.names.get("clustering", "")
+    if how and program == "graph":
+        between, words = _in_clusters(between, how, subject, request)
+        footprint.assumptions.append(words)
     return Estimate(
         target=request.target,
         engine=engine,  # type: ignore[arg-type]
@@ -115,6 +119,21 @@ def _footprint(subject: Subject, request: Request, program: str) -> tuple[str, F
     from oomlint.estimate.worker.graph import engine as graph
 
     return "graph", graph.footprint(subject, program, request.gpu)
+
+
+def _in_clusters(
+    between: tuple[int, int], how: str, subject: Subject, request: Request
+) -> tuple[tuple[int, int], str]:
+    """The range of a step whose pieces XLA compiles: from all of it to none. No engine knows which pieces those are."""
+    from oomlint.estimate.worker.graph import engine as graph
+
+    whole = graph.footprint(subject, "xla", request.gpu)
+    low, high = range_of(whole.peak, whole.lower, whole.upper)
+    words = (
+        f"{how} has XLA compile what it can of the step, and which pieces those are is decided as it runs: "
+        "the range reaches from all of them to none"
+    )
+    return (min(low, between[0]), max(high, between[1])), words
 
 
 def _batch_of(subject: Subject) -> int:
