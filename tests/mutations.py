@@ -49,8 +49,8 @@ def limit(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-class _Text:
-    """A text with spans of its nodes, in bytes as `ast` counts them."""
+class Spans:
+    """A text with the spans of its nodes, in bytes as `ast` counts them."""
 
     def __init__(self, text: str) -> None:
         self.raw = text.encode()
@@ -77,54 +77,54 @@ class _Text:
         return raw.decode()
 
 
-def _delete(text: _Text, chance: random.Random) -> str:
+def _delete(text: Spans, chance: random.Random) -> str:
     return text.put((chance.choice(text.of(ast.stmt)), "pass"))
 
 
-def _duplicate(text: _Text, chance: random.Random) -> str:
+def _duplicate(text: Spans, chance: random.Random) -> str:
     node = chance.choice(text.of(ast.stmt))
     return text.put((node, f"{text.at(node)}\n{' ' * node.col_offset}{text.at(node)}"))
 
 
-def _swap(text: _Text, chance: random.Random) -> str:
+def _swap(text: Spans, chance: random.Random) -> str:
     blocks = [getattr(node, "body", None) for node in text.nodes]
     pairs = [pair for block in blocks if isinstance(block, list) for pair in pairwise(block)]
     one, other = chance.choice(pairs)
     return text.put((one, text.at(other)), (other, text.at(one)))
 
 
-def _rename(text: _Text, chance: random.Random) -> str:
+def _rename(text: Spans, chance: random.Random) -> str:
     names = text.of(ast.Name)
     return text.put((chance.choice(names), chance.choice(names).id))
 
 
-def _literal(text: _Text, chance: random.Random) -> str:
+def _literal(text: Spans, chance: random.Random) -> str:
     return text.put((chance.choice(text.of(ast.Constant)), chance.choice(LITERALS)))
 
 
-def _drop_argument(text: _Text, chance: random.Random) -> str:
+def _drop_argument(text: Spans, chance: random.Random) -> str:
     call = chance.choice([node for node in text.of(ast.Call) if node.args or node.keywords])
     arguments = [*call.args, *call.keywords]
     arguments.remove(chance.choice(arguments))
     return text.put((call, f"{text.at(call.func)}({', '.join(map(text.at, arguments))})"))
 
 
-def _no_call(text: _Text, chance: random.Random) -> str:
+def _no_call(text: Spans, chance: random.Random) -> str:
     call = chance.choice(text.of(ast.Call))
     return text.put((call, text.at(call.func)))
 
 
-def _cut(text: _Text, chance: random.Random) -> str:
+def _cut(text: Spans, chance: random.Random) -> str:
     return text.raw[: chance.randrange(len(text.raw))].decode(errors="ignore")
 
 
-def _operator(text: _Text, chance: random.Random) -> str:
+def _operator(text: Spans, chance: random.Random) -> str:
     node = chance.choice(text.of(ast.BinOp, ast.Compare))
     left, right = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.left, node.comparators[0])
     return text.put((node, f"({text.at(left)} {chance.choice(OPERATORS)} {text.at(right)})"))
 
 
-def _wrap(text: _Text, chance: random.Random) -> str:
+def _wrap(text: Spans, chance: random.Random) -> str:
     node = chance.choice(text.of(ast.stmt))
     inner = textwrap.indent(" " * node.col_offset + text.at(node), "    ")
     wrapped = chance.choice(WRAPPERS).format(inner).splitlines()
@@ -133,12 +133,12 @@ def _wrap(text: _Text, chance: random.Random) -> str:
     return text.put((node, "\n".join(rows).lstrip()))
 
 
-def _around(text: _Text, chance: random.Random) -> str:
+def _around(text: Spans, chance: random.Random) -> str:
     node = chance.choice(text.of(ast.Call, ast.Name, ast.Constant))
     return text.put((node, chance.choice(AROUND).format(text.at(node))))
 
 
-MUTATIONS: tuple[Callable[[_Text, random.Random], str], ...] = (
+MUTATIONS: tuple[Callable[[Spans, random.Random], str], ...] = (
     _delete,
     _duplicate,
     _swap,
@@ -162,7 +162,7 @@ def mutated(text: str, seed: int) -> tuple[str, str]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                text = change(_Text(text), chance)
+                text = change(Spans(text), chance)
         except (IndexError, SyntaxError, ValueError):  # no such place in this text, or no Python any more
             continue
         done.append(change.__name__.strip("_"))
