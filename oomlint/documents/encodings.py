@@ -31,6 +31,9 @@ class UnknownEncoding(Exception):
 
 def cookie(raw: bytes) -> tuple[str, int] | None:
     """The encoding named in the first two lines and the line it stands on."""
+    second = raw.find(b"\n", raw.find(b"\n") + 1)
+    if raw.find(b"coding", 0, second if second >= 0 else len(raw)) < 0:
+        return None  # almost every file
     body = raw.removeprefix(UTF8_BOM)
     start = 0
     for line in (1, 2):
@@ -49,6 +52,8 @@ def cookie(raw: bytes) -> tuple[str, int] | None:
 
 def wide_encoding(raw: bytes) -> str | None:
     """UTF-16 or UTF-32, which Python does not run but editors and shells write."""
+    if raw.find(b"\0", 0, 256) < 0 and raw[:1] not in (b"\xff", b"\xfe"):
+        return None  # almost every file
     for mark, name in _WIDE_MARKS:
         if raw.startswith(mark):
             return name

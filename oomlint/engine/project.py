@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from oomlint.documents.python_file import DocumentError
-from oomlint.documents.reading import document_of, read
+from oomlint.documents.reading import content, document_of, read
 from oomlint.project.configuration import Configuration, Configurations
 from oomlint.project.discovery import discover
 from oomlint.syntax.gates import PARSES, concerns, names_keras
@@ -109,7 +109,7 @@ class Run:
         self._resolvers: dict[Path, ProjectModules] = {}
         self._trees: OrderedDict[str, Source] = OrderedDict()
         self._kept = 0
-        self._others: dict[Path, bytes] = {}  # read, and naming no Keras
+        self._others: list[Path] = []  # read, and naming no Keras
         self._leading: dict[Path, bool] = {}  # whether a module leads to Keras
         self._modules: dict[str, Document | None] = {}  # imported, and not among the documents
         self._estimator = None if estimating is None else estimating(self._current)
@@ -130,7 +130,7 @@ class Run:
         """Take in what is relevant of some files. The rest costs a read and a byte search."""
         for path in paths:
             try:
-                raw = path.read_bytes()
+                raw = content(str(path))
             except OSError as error:
                 self.problems.append(f"{path}: {error.strerror or error}")
                 continue
@@ -138,7 +138,7 @@ class Run:
             if names_keras(raw):
                 self._take(path, raw)
             else:
-                self._others[path] = raw
+                self._others.append(path)
         self._take_reaching()
 
     def _take(self, path: Path, raw: bytes) -> None:
@@ -153,11 +153,15 @@ class Run:
 
     def _take_reaching(self) -> None:
         """Take in scripts that name no Keras and import a module of their project that does."""
-        others, self._others = self._others, {}
+        others, self._others = self._others, []
         if self.documents or len(others) <= _FEW:
-            for path, raw in others.items():
-                if self._reaches(path, raw):
-                    self._take(path, raw)
+            for path in others:
+                with suppress(
+                    OSError
+                ):  # read again: kept, those of a large project would be all of its memory
+                    raw = path.read_bytes()
+                    if self._reaches(path, raw):
+                        self._take(path, raw)
 
     def _reaches(self, path: Path, raw: bytes) -> bool:
         from oomlint.engine.candidates import reaches

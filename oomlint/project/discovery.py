@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oomlint.project.patterns import is_covered
+from oomlint.project.patterns import Patterns, is_covered
 
 if TYPE_CHECKING:
     from oomlint.project.settings import Settings
@@ -28,7 +28,7 @@ def discover(
 
     What is wrong with a path (it does not exist, a folder cannot be read) goes into `problems`.
     """
-    found: dict[Path, None] = {}
+    found: dict[str, None] = {}
     wrong: list[str] = [] if problems is None else problems
     for path in paths:
         absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow symlinks
@@ -42,10 +42,12 @@ def discover(
         if is_folder:
             found.update(dict.fromkeys(_walk(absolute, settings_of(absolute), wrong)))
         elif exists:
-            found[absolute] = None
+            found[str(absolute)] = None
         else:
             wrong.append(f"{path}: no such file or folder")
-    return sorted(found)
+    # As paths are sorted, folder by folder; as text, which is compared ten times as fast.
+    in_order = sorted(found, key=lambda text: os.path.normcase(text).split(os.sep))  # noqa: PTH206
+    return [Path(text) for text in in_order]
 
 
 def _is_forced_out(path: Path, is_folder: bool, settings_of: Callable[[Path], Settings]) -> bool:
@@ -65,10 +67,11 @@ def is_left_out(path: Path, settings: Settings, named: Container[Path] = ()) -> 
     return False
 
 
-def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[Path]:
-    patterns = (*settings.exclude, *settings.extend_exclude)
-    pending: list[tuple[Path, GitIgnores]] = [
-        (top, GitIgnores.around(top) if settings.respect_gitignore else GitIgnores())
+def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[str]:
+    excluded = Patterns((*settings.exclude, *settings.extend_exclude), top, settings.root)
+    included = Patterns(settings.extend_include, top, settings.root)
+    pending: list[tuple[str, GitIgnores]] = [
+        (str(top), GitIgnores.around(top) if settings.respect_gitignore else GitIgnores())
     ]
     while pending:
         folder, ignores = pending.pop()
@@ -79,21 +82,20 @@ def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[Path]:
             wrong.append(f"{folder}: {error.strerror or error}")
             continue
         if settings.respect_gitignore and any(child.name == ".gitignore" for child in children):
-            ignores = ignores.below(folder)
+            ignores = ignores.below(Path(folder))
         for child in children:
             is_folder = child.is_dir(follow_symlinks=False)
             wanted = is_folder or os.path.splitext(child.name)[1] in SUFFIXES  # noqa: PTH122 - of every file
-            if not wanted and not settings.extend_include:
+            if not wanted and not included.cover(child.name, child.path):
                 continue
-            path = Path(child.path)
-            if not wanted and not is_covered(path, settings.root, settings.extend_include):
+            if excluded.cover(child.name, child.path):
                 continue
-            if is_covered(path, settings.root, patterns) or ignores.match(path, is_folder):
+            if ignores and ignores.match(Path(child.path), is_folder):
                 continue
             if is_folder:
-                pending.append((path, ignores))
+                pending.append((child.path, ignores))
             elif _is_file(child, wrong):
-                yield path
+                yield child.path
 
 
 def _is_file(entry: os.DirEntry[str], wrong: list[str]) -> bool:
@@ -157,6 +159,10 @@ class GitIgnores:
         except OSError:
             return self
         return GitIgnores((*self._specs, (folder, _spec(lines))))
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._specs)
 
     def match(self, path: Path, is_folder: bool) -> bool:
         """Whether git would ignore the path: the innermost file with an opinion decides."""

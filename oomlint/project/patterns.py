@@ -46,12 +46,29 @@ def on_windows(path: PurePath) -> bool:
 
 def is_covered(path: PurePath, root: PurePath, patterns: Iterable[str]) -> bool:
     """Whether a pattern covers the path: its name, or, for patterns with a slash, where it lies in the project."""
-    of_names, of_places = _sorted_out(tuple(patterns), on_windows(path))
-    if of_names is not None and of_names.fullmatch(path.name):
-        return True
-    if of_places is None:
-        return False
-    return any(of_places.fullmatch(text) for text in (below(path, root), plain(path).as_posix()))
+    return Patterns(patterns, path, root).cover(path.name, path)
+
+
+class Patterns:
+    """Some patterns, to hold the files and folders of a project against them. `example` is a path of the system."""
+
+    __slots__ = ("_kind", "_names", "_places", "_root")
+
+    def __init__(self, patterns: Iterable[str], example: PurePath, root: PurePath) -> None:
+        self._kind = type(example)
+        self._root = root
+        self._names, self._places = _sorted_out(tuple(patterns), on_windows(example))
+
+    def cover(self, name: str, path: str | PurePath) -> bool:
+        """Whether one of them covers a path with this name. No path is made of a text but for patterns with a slash."""
+        if self._names is not None and self._names.fullmatch(name):
+            return True
+        if self._places is None:
+            return False
+        place = self._kind(path)
+        return any(
+            self._places.fullmatch(text) for text in (below(place, self._root), plain(place).as_posix())
+        )
 
 
 @lru_cache(maxsize=100)

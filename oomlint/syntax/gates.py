@@ -42,12 +42,11 @@ PARSES = ParseCounts()
 
 # "keras" is also in tf_keras.
 _NAMES = ("tensorflow", "keras")
-_NAME_BYTES = tuple(name.encode() for name in _NAMES)
 
 
 def names_keras(raw: bytes) -> bool:
     """Whether the file mentions TensorFlow or Keras at all."""
-    if any(name in raw for name in _NAME_BYTES):
+    if b"keras" in raw or b"tensorflow" in raw:
         return True
     encoding = wide_encoding(raw)
     if encoding is None:
