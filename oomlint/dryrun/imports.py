@@ -233,8 +233,10 @@ def project_module(run: Run, source: Source) -> ProjectModule:
     value = run.modules[id(source)] = ProjectModule(scope, source.document)
     context, targets, layers = run.context, run.targets, run.state.layers
     run.state.layers = layers[:1]  # module state is global, whichever branch imported it first
+    start = len(run.trace.events)
     try:
         run.run_module(source, scope, module_name(source))
     finally:
         run.context, run.targets, run.state.layers = context, targets, layers
+        run.imported.append(range(start, len(run.trace.events)))
     return value

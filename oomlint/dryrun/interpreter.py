@@ -56,6 +56,7 @@ class Run:
         self.functions: list[Function] = []  # in order of definition, entered or not
         self.classes: list[Class] = []
         self.modules: dict[int, ProjectModule] = {}
+        self.imported: list[range] = []  # numbers of the events of modules' top levels
         self.loop_facts: dict[int, loops.BodyFacts] = {}
         self.rounds = 1  # of unrolled loops around what is being run
         self.fuel = FUEL_FLOOR
@@ -170,11 +171,12 @@ class Run:
         """Enter what nobody called, with unknown arguments.
 
         Every function and method of the checked document, and of its project's modules what a library was given to
-        call: a loss function, the methods of a Sequence.
+        call: a loss function, the methods of a Sequence that was made. What a module gives away while it is imported,
+        to a decorator or a register, is the module's own affair: it is entered where the module is checked.
         """
         self.fuel = max(self.fuel, 0) + FUEL_PER_STATEMENT * count(self.source.module)
         others = any(function.source is not self.source for function in self.functions)
-        given = {id(function) for function in self.trace.functions_given()} if others else set()
+        given = {id(function) for function in self.trace.functions_given(self.imported)} if others else set()
         position = 0
         while position < len(self.functions):
             first = self.functions[position]
@@ -262,7 +264,9 @@ class Run:
 def _of_a_library(function: Function) -> bool:
     """Whether a function is a method that a library calls: its class derives from one of the library's, and is used."""
     owner = function.owner
-    return owner is not None and owner.instance is not None and bool(owner.library_bases())
+    if owner is None or owner.instance is None or not owner.instance.constructed:
+        return False
+    return bool(owner.library_bases())
 
 
 def dry_run(source: Source, resolver: ModuleResolver | None = None) -> Trace:

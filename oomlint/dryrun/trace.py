@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -302,6 +302,7 @@ class Trace:
         self._put_off: list[tuple[int, int, int]] = []
         self._by_name: dict[str, list[Call]] | None = None
         self._makers: dict[int, Call] = {}
+        self._cuts: dict[int, Call] | None = None
 
     def add(self, event: Event, index: int | None = None) -> None:
         """Record an event (a replayed one at the place where it would have stood)."""
@@ -343,6 +344,12 @@ class Trace:
                 return value.made_by.call
         return self._makers.get(id(value))
 
+    def subscript(self, value: Value) -> Call | None:
+        """The subscript that cut a value out of another (`logits[:, -1]`), if one did; asked when the run has ended."""
+        if self._cuts is None:
+            self._cuts = {id(deref(call.result)): call for call in self.calls("operator.getitem")}
+        return self._cuts.get(id(deref(value)))
+
     def seal(self) -> None:
         """Sort replayed events into their places; called once when the run has ended."""
         self.events.sort(key=lambda event: event.index)
@@ -369,9 +376,15 @@ class Trace:
         """Every call, in order."""
         return (event for event in self.events if isinstance(event, Call))
 
-    def functions_given(self) -> Iterator[Function]:
-        """The functions of the program that are arguments of a call, alone or in a list, tuple or dictionary."""
+    def functions_given(self, but: Iterable[range] = ()) -> Iterator[Function]:
+        """The functions of the program that are arguments of a call, alone or in a list, tuple or dictionary.
+
+        Calls whose numbers are in one of the ranges `but` do not count.
+        """
+        skipped = {number for numbers in but for number in numbers}
         for call in self.all_calls():
+            if call.index in skipped:
+                continue
             for argument in call.arguments:
                 for value in _within(deref(argument.value)):
                     inner = value.function if isinstance(value, Method) else value

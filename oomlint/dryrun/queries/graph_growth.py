@@ -68,6 +68,14 @@ _TF1_ONLY = (
     "Session", "InteractiveSession", "placeholder", "global_variables_initializer", "ConfigProto", "get_variable",
     "initialize_all_variables", "reset_default_graph", "app.run", "train.Saver",
 )  # fmt: skip
+# Methods of a model that make its function at their first call.
+_MADE_ONCE = tuple(
+    f"keras.Model.{name}"
+    for name in (
+        "fit", "fit_generator", "train_on_batch", "evaluate", "evaluate_generator", "test_on_batch", "predict",
+        "predict_generator", "predict_on_batch",
+    )
+)  # fmt: skip
 FEW = 4
 MANY = 32  # a comprehension runs once, over variables or layers: so many of them are none
 INITIALIZERS = ("_initializer", ".initialize_all_variables", ".initialize_local_variables")
@@ -93,10 +101,11 @@ def graph_growth(trace: Trace) -> Iterator[Growth]:
     running = _running_loops(trace, runs)
     legacy = is_legacy(trace)
     fresh = _fresh_loops(trace)
+    once = {id(call.node) for call in trace.calls(*_MADE_ONCE)}
     in_loops: dict[int, Growth] = {}
     for call in trace.all_calls():
-        if not is_op(call) or any(role.name.startswith("tf.data.") for role in call.context.all(Role)):
-            continue  # what a dataset maps is a function's graph, and one operation here
+        if not is_op(call) or _in_a_function(call, once):
+            continue
         loop = next((one for one in loops_around(call.context) if id(one) in running), None)
         if loop is not None:
             if _counts(trace, call, loop, legacy, fresh):
@@ -106,6 +115,18 @@ def graph_growth(trace: Trace) -> Iterator[Growth]:
             if not _builds_more(trace, run):
                 in_loops[id(run.node)] = Growth(call.place, call, None, run)
     yield from _without_inner(sorted(in_loops.values(), key=lambda one: one.op.index))
+
+
+def _in_a_function(call: Call, once: set[int]) -> bool:
+    """Whether it is part of a graph that is made once, whoever runs it and how often.
+
+    What a dataset maps is a function's graph, and one operation here. Keras of the time builds a model's layers and
+    the function of `predict_on_batch` at their first use (`_make_predict_function` in keras/engine/training.py).
+    """
+    return any(
+        role.name.startswith("tf.data.") or (role.name == "keras.call" and id(role.place.node) in once)
+        for role in call.context.all(Role)
+    )
 
 
 def is_op(call: Call) -> bool:

@@ -288,7 +288,10 @@ def note(run: Run, target: Value | None, inputs: list[Value], built: Built, site
             layer.attributes["_node"] = node
             layer.attributes["_policy"] = policy_of(run, layer)
     library = "keras" if is_symbolic(Sequence(items=list(inputs))) or not _known(inputs) else "tensor"
-    dtype = "int64" if layer is not None and short(layer) in INTEGERS else compute_dtype(run, layer)
+    dtype = compute_dtype(run, layer)
+    if layer is not None and short(layer) in INTEGERS:
+        words = short(layer) == "StringLookup" and Config(layer.config).flag("invert", False)
+        dtype = "string" if words else "int64"
     shapes = built.outputs if built.outputs is not None else (built.output,)
     outputs: list[Value] = []
     for shape in shapes:

@@ -169,11 +169,10 @@ def rebatched(run: Run, value: Value, given: Shape | None, inputs: list[Value], 
     value = deref(value)
     match value:
         case Array():
-            library = "keras" if is_symbolic(Sequence(items=list(inputs))) else "tensor"
             shape = value.shape
             if shape and given:
                 shape = (given[0], *shape[1:])
-            return Array(library, shape, value.dtype, value.origin, producer=node)
+            return _for(inputs, Array("keras", shape, value.dtype, value.origin, producer=node))
         case Sequence(items=list(items)):
             return Sequence(value.kind, items=[rebatched(run, item, given, inputs, node) for item in items])
         case Mapping(entries=entries):
@@ -201,8 +200,14 @@ def replayed(run: Run, model: Model, inputs: list[Value], node: Node, site: Call
         built = build(run, step.layer, sources, arguments, site)
         results[id(step)] = symbolic(built.output, compute_dtype(run), step, site)
     outputs = [_again(item, results) for item in tensors(model.outputs)]
-    made_again = [reproduced(item, node) for item in outputs]
+    made_again = [_for(inputs, reproduced(item, node)) for item in outputs]
     return made_again[0] if len(made_again) == 1 else Sequence("list", items=made_again)
+
+
+def _for(inputs: list[Value], output: Value) -> Value:
+    """An output as the inputs are: symbolic, or a tensor with values."""
+    eager = not is_symbolic(Sequence(items=list(inputs)))
+    return replace(output, library="tensor") if eager and isinstance(output, Array) else output
 
 
 def outputs_on(run: Run, model: Model, inputs: list[Value], site: Call) -> Value | None:

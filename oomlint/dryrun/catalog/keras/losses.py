@@ -1,4 +1,4 @@
-"""The program's own functions among the losses that a model is compiled with."""
+"""Parameters of Keras' losses, and the program's own functions among those that a model is compiled with."""
 
 from __future__ import annotations
 
@@ -6,12 +6,33 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.catalog.registry import signature
 from oomlint.dryrun.values.base import Mapping, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
     from oomlint.dryrun.trace import Call
+
+# Losses whose `reduction` is not their first parameter; both generations agree up to there.
+LOSSES = {
+    "BinaryCrossentropy": "from_logits label_smoothing axis reduction",
+    "CategoricalCrossentropy": "from_logits label_smoothing axis reduction",
+    "SparseCategoricalCrossentropy": "from_logits ignore_class reduction",
+    "BinaryFocalCrossentropy": "apply_class_balancing alpha gamma from_logits label_smoothing axis reduction",
+    "CategoricalFocalCrossentropy": "alpha gamma from_logits label_smoothing axis reduction",
+    "CategoricalGeneralizedCrossEntropy": "q reduction",
+    "Circle": "gamma margin remove_diagonal reduction",
+    "CosineSimilarity": "axis reduction",
+    "Huber": "delta reduction",
+    "Tversky": "alpha beta reduction",
+}
+REDUCED_FIRST = (
+    "CTC CategoricalHinge Dice Hinge KLDivergence LogCosh MeanAbsoluteError MeanAbsolutePercentageError "
+    "MeanSquaredError MeanSquaredLogarithmicError Poisson SquaredHinge"
+)
+for _name, _parameters in [*LOSSES.items(), *((name, "reduction") for name in REDUCED_FIRST.split())]:
+    signature(f"keras.losses.{_name}", _parameters)
 
 
 def functions_in(loss: Value | None) -> list[Function]:
