@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from math import prod
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from oomlint.documents.python_file import document_from_text
 from oomlint.dryrun.catalog.keras.training import slots_of
+from oomlint.dryrun.catalog.registry import CATALOG
 from oomlint.dryrun.interpreter import dry_run
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence
@@ -52,6 +54,19 @@ def test_slots(text: str) -> None:
     model = dry(f"model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile({text}, 'mse')\n")
     assert model.compiled is not None
     assert slots_of(model.compiled.value("optimizer")) == kept // 1000
+
+
+def test_positional_reduction_of_losses() -> None:
+    """Where Keras' own constructors have `reduction` there the catalog has it, for each loss that has one."""
+    keras = pytest.importorskip("keras", minversion="3.0")
+    checked = 0
+    for name, cls in vars(keras.losses).items():
+        if isinstance(cls, type) and name != "Loss":
+            parameters = list(inspect.signature(cls).parameters)
+            known = parameters[: parameters.index("reduction") + 1]
+            assert CATALOG.signatures[f"keras.losses.{name}"] == tuple(known)
+            checked += 1
+    assert checked >= 20
 
 
 def test_slots_of_what_is_not_known() -> None:
