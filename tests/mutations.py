@@ -11,11 +11,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 from types import FrameType
 
+from oomlint.documents.python_file import Document, document_from_text
+from oomlint.findings.applying import fix_document
+from oomlint.findings.diagnostic import Diagnostic
+from oomlint.findings.model import Safety
 from oomlint.findings.registry import RegisteredRule
-from oomlint.testing import fix_text, run_rules
+from oomlint.project.settings import Settings
+from oomlint.testing import run_rules
 
+ALL = {Safety.SAFE, Safety.UNSAFE}
 LITERALS = ("0", "-1", "10**30", "None", "'a text'")
 OPERATORS = ("+", "-", "*", "/", "//", "%", "**", "@", "<<", "&", "<", "is", "in", "and", "or")
 WRAPPERS = (
@@ -184,20 +191,28 @@ def complaints(rules: Sequence[RegisteredRule], text: str, seconds: int = 20) ->
 
 
 def _complaints(rules: Sequence[RegisteredRule], text: str) -> tuple[list[str], bool]:
-    before = run_rules(rules, text)
-    if not any(found.edits for found in before):
+    def check(changed: Document) -> list[Diagnostic]:
+        return before if changed is document else run_rules(rules, changed, settings=settings)
+
+    # By each rule, previews among them, and no unused comments.
+    codes = (*(entry.code for entry in rules), "OOM001")
+    settings = Settings(root=Path("/"), select=codes, preview=True)
+    document = document_from_text(text, "script.py")
+    before = run_rules(rules, document, settings=settings)
+    if not any(found.fixable for found in before):
         return [], False
-    fixed = fix_text(rules, text)
-    if fixed == text:
+    outcome = fix_document(document, check, ALL)
+    if not outcome.changed:
         return [], False
     wrong = []
     try:
-        ast.parse(fixed)
+        ast.parse(outcome.document.text)
     except SyntaxError as error:
         wrong.append(f"the fixed text does not parse: {error}")
-    if fix_text(rules, fixed) != fixed:
+    again = fix_document(outcome.document, check, ALL)
+    if again.changed:
         wrong.append("fixing again changes it again")
     counts = Counter(found.code for found in before)
-    after = Counter(found.code for found in run_rules(rules, fixed))
+    after = Counter(found.code for found in again.remaining)
     wrong += [f"more of {code} after fixing" for code in after if after[code] > counts[code]]
     return wrong, True

@@ -7,6 +7,7 @@ What goes wrong is printed with its seed; `mutated(text, seed)` of tests/mutatio
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections import Counter
@@ -26,6 +27,7 @@ def main() -> None:
         int(word) for word in [*sys.argv[1:], *("1000", "0", "36000")[len(sys.argv) - 1 :]]
     )
     rules = tuple(load_rules())
+    gc.set_threshold(100_000)
     files = sorted((ROOT / "fixtures").glob("OOM*/*.py"))
     kinds: Counter[str] = Counter()
     done = changed = fixed = wrong = 0
@@ -45,6 +47,8 @@ def main() -> None:
         fixed += mended
         kinds.update(names.split("+"))
         wrong += bool(problems)
+        if done % 500 == 0:
+            print(f"to seed {seed}", flush=True)
         for problem in problems:
             print(f"{path.parent.name}/{path.name} seed {seed} {names}: {problem}", flush=True)
     print(f"{done} texts, {changed} changed, {fixed} mended by fixes, {wrong} went wrong")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,13 +42,42 @@ def parse(document: Document) -> Source:
     PARSES.libcst += 1
     try:
         with trusting_the_parser():
-            return Source(document, cst.parse_module(document.text))
+            return Source(document, cst.parse_module(_without_form_feeds(document)))
     except cst.ParserSyntaxError as error:
         raise _fault(document, error) from None
     except RecursionError:
         raise SyntaxFault("an expression or block is nested too deeply to be parsed", 1, 1) from None
     except (ValueError, UnicodeError) as error:
         raise SyntaxFault(str(error), 1, 1) from None
+
+
+_FORM_FEED = re.compile(r"(?:^|(?<=[\r\n]))[ \t]*\f[ \t\f]*(?=[^\s#])")
+
+
+def _without_form_feeds(document: Document) -> str:
+    """The text without form feeds in front of code, and what blanks stand before them.
+
+    For Python the indentation starts behind a form feed. LibCST counts it, finds no block that it is of, or gives it
+    to every row of the block.
+    """
+    text = document.text
+    found = _FORM_FEED.search(text)
+    if found is None:
+        return text
+    try:
+        tree = parse_ast(document)
+    except SyntaxFault:
+        return text
+    in_strings: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
+            in_strings.update(range(node.lineno + 1, (node.end_lineno or node.lineno) + 1))
+    parts, done = [], 0
+    for found in _FORM_FEED.finditer(text):
+        if document.lines.row(found.start()) not in in_strings:
+            parts.append(text[done : found.start()])
+            done = text.rindex("\f", found.start(), found.end()) + 1
+    return "".join((*parts, text[done:]))
 
 
 _VALIDATE = cst.CSTNode.__post_init__
