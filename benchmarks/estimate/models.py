@@ -50,9 +50,10 @@ def case(name: str) -> Case:
 
         known = held_out_models.BUILDERS | tutorial_models.BUILDERS
         if name not in known:
-            import third_look_models  # needs TensorFlow
+            import fourth_look_models
+            import third_look_models  # both need TensorFlow
 
-            known = third_look_models.BUILDERS
+            known = third_look_models.BUILDERS | fourth_look_models.BUILDERS
         return known[name]()
     return BUILDERS[name]()
 

@@ -243,6 +243,65 @@ def test_the_gradient_of_a_depthwise_convolution_s_input_pads_the_gradient():
     assert found[3].outputs == (16 * MIB, 16 * MIB * 36 // 16)  # 6 x 6 in place of 4 x 4
 
 
+def test_that_gradient_is_padded_by_the_convolution_where_steps_are_one_and_both_sides_alike():
+    # Without padding, 8 rows to 6: two rows of zeros on each side; with it and an even width, one more on one side.
+    for kernel, gradient, scratch in ((3, 6, 0), (3, 8, 0), (2, 8, 16 * MIB * 81 // 64)):
+        made = convolution(
+            "Conv2DBackpropInput", (1, 8, 8, 8), (kernel, kernel, 8, 1), (1, gradient, gradient, 8)
+        )
+        made.operations[3].type = "DepthwiseConv2dNativeBackpropInput"
+        assert sum(lowered(made).operations[3].outputs) == 16 * MIB + scratch
+
+
+def test_a_filter_s_gradient_no_larger_than_the_filter_reads_both_tensors_exchanged():
+    # All rows in one step: 64 to 1. With steps of eight on both axes the gradient would have to be small on both.
+    for given, kernel, gradient, exchanged in (
+        ((8, 64, 256, 16), (64, 1, 16, 2), (8, 1, 256, 32), True),
+        ((8, 64, 256, 16), (8, 8, 16, 2), (8, 8, 32, 32), False),
+        ((8, 64, 64, 16), (8, 8, 16, 2), (8, 8, 8, 32), True),
+        ((8, 64, 64, 16), (3, 3, 16, 2), (8, 64, 64, 32), False),
+    ):
+        found = sizes(convolution("Conv2DBackpropFilter", given, kernel, gradient))
+        assert ({"x/exchanged", "y/exchanged"} <= set(found)) == exchanged
+
+
+def test_relus_share_the_zeros_of_a_pooling_behind_something_else():
+    """The first ReLU's sum writes the zeros; with them a ReLU costs two reads to compute, so that six readers get it."""
+
+    def normalized(start: int, more: int) -> list[Operation]:
+        return [op("Sum", start, mib=1, name=f"sum {start} {number}") for number in range(more)]
+
+    def written(readers: int) -> bool:
+        made = program(
+            op("Argument", mib=8),
+            op("Conv2D", 0, mib=64),
+            op("Relu", 1, mib=64),
+            *normalized(2, readers),
+            op("Mul", 2, mib=64, name="scaled"),
+            op("MaxPool", readers + 3, mib=16),
+            op("MaxPoolGrad", readers + 3, readers + 4, readers + 4, mib=64),
+            op("MatMul", readers + 5, *range(3, readers + 3), mib=8),
+        )
+        found, _ = compiled(made)
+        return any(one.name == "Relu" for one in found.operations)
+
+    # Of n readers each reads 64 MiB more, and the ReLU itself 64 + 64, and writes 64: worth it up to three, beside what
+    # a kernel's start is worth. Two read it through the product.
+    assert [written(readers) for readers in (1, 2)] == [False, True]
+
+
+def test_a_tangent_is_computed_once_for_two_readers():
+    for kind, count in (("Tanh", 1), ("Neg", 0)):
+        made = program(
+            op("Argument", mib=8),
+            op("MatMul", 0, mib=64),
+            op(kind, 1, mib=64),
+            op("Sum", 2, mib=1),
+            op("Max", 2, mib=1),
+        )
+        assert kinds(made).count("Fusion") == count
+
+
 def test_a_loss_over_a_convolution_with_channels_first_writes_its_terms_beside_the_gradient():
     entropy = op("SparseSoftmaxCrossEntropyWithLogits", 1, mib=64)
     entropy.outputs = (MIB, 64 * MIB)

@@ -77,24 +77,35 @@ class Copies:
 
 def _of_the_input(operation: Operation, given: Shape, kernel: Shape, gradient: Shape) -> Operation:
     size, *others = operation.outputs
-    if operation.type.startswith(
-        "Depthwise"
-    ):  # a convolution over the gradient, which is spread out and padded
-        sides = zip(given[1:-1], kernel[:-2], strict=False)
-        spread = math.prod((side + width - 1) / side for side, width in sides if side)
-        return replace(operation, outputs=(size, int(size * spread)))
-    return replace(operation, outputs=(int(size * one_more(given, kernel, gradient)), *others))
+    if not operation.type.startswith("Depthwise"):
+        return replace(operation, outputs=(int(size * one_more(given, kernel, gradient)), *others))
+    # A convolution over the gradient, which is spread out and padded: in a copy where the steps are larger than one or
+    # the padding is odd, else by cuDNN itself (cudnn-conv with pad=63_63 in the assignment of brain_signals).
+    if _steps_of_one(given, kernel, gradient) and one_more(given, kernel, gradient) == 1.0:
+        return operation
+    sides = zip(given[1:-1], kernel[:-2], strict=False)
+    spread = math.prod((side + width - 1) / side for side, width in sides if side)
+    return replace(operation, outputs=(size, int(size * spread)))
+
+
+def _steps_of_one(given: Shape, kernel: Shape, gradient: Shape) -> bool:
+    sides = zip(given[1:-1], kernel[:-2], gradient[1:-1], strict=False)
+    return all(result in (side, side - width + 1) for side, width, result in sides)
 
 
 def _is_taken_for_forward(given: Shape, kernel: Shape, gradient: Shape) -> bool:
-    """The filter's gradient of a one-dimensional convolution without padding: cuDNN gets it as a convolution.
+    """The filter's gradient as a convolution of both tensors with batch and channels exchanged, in copies.
 
-    Of both tensors with batch and channels exchanged (`MatchBackwardFilter` in
-    xla/service/gpu/transforms/conv_rewriter.cc; seen in the assignment of text_cnn).
+    So cuDNN gets it where the gradient is no larger than the filter on all axes, or on one axis with steps of one
+    (`MatchBackwardFilter` in xla/service/gpu/transforms/conv_rewriter.cc), and a one-dimensional convolution without
+    padding (seen in the assignment of text_cnn).
     """
-    if not len(given) == len(kernel) == len(gradient) == 4:
+    if not len(given) == len(kernel) == len(gradient) > 3:
         return False
-    return given[1] == kernel[0] == 1 and kernel[1] > 2 and gradient[2] == given[2] - kernel[1] + 1
+    small = [side <= width for side, width in zip(gradient[1:-1], kernel[:-2], strict=True)]
+    if len(given) == 4 and given[1] == kernel[0] == 1 and not all(small):
+        return kernel[1] > 2 and gradient[2] == given[2] - kernel[1] + 1
+    return all(small) or (any(small) and _steps_of_one(given, kernel, gradient))
 
 
 def one_more(given: Shape, kernel: Shape, made: Shape) -> float:

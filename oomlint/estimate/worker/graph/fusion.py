@@ -56,8 +56,8 @@ _LONGEST_ROW = 1024 * 16
 
 # What a kernel's start costs, as bytes that could have been moved meanwhile (about 1 us at 3 TB/s).
 _START = 3_000_000
-# What computing an element costs, in bytes: a counter-based random number, and the error function of gelu.
-_RANDOM, _ERF = 40, 24
+# What computing an element costs, in bytes: a counter-based random number, the error function of gelu, and tanh.
+_RANDOM, _ERF, _TANH = 40, 24, 12
 
 
 def kernels(program: Program, card: Card = HOPPER) -> Program:
@@ -239,7 +239,8 @@ class _Fusion:
     def _place_zeros(self, left: list[int]) -> None:
         """Zeros that ReLUs compare with come out of the first ReLU's kernel, and are copied for what is put on them.
 
-        Where no ReLU is written they are a kernel of their own, and XLA has it write the copies, too
+        That is a ReLU that is written, or a sum of its elements: the zeros are another result of it. Without either
+        they are a kernel of their own, and XLA has it write the copies, too
         (xla/service/gpu/transforms/copy_fusion.cc).
         """
         written: dict[int, int] = {}
@@ -247,11 +248,18 @@ class _Fusion:
             if self.operations[one].type in RELUS:
                 written.setdefault(self.sizes[one], one)
         for one in left:
-            relu = written.get(self.sizes[one])
-            if self.operations[one].type != "Zeros" or relu is None or not self._copies(one):
+            if self.operations[one].type != "Zeros" or not self._copies(one):
                 continue
-            if not self._waits_for(relu, one):  # as where it comes after a pooling that reads the zeros
-                self.reads[one].add(relu)
+            sums = (reader for reader in self.readers[one] if self.operations[reader].type in _REDUCTIONS)
+            relu = written.get(self.sizes[one])
+            for first in sorted({*sums, *(() if relu is None else (relu,))}):
+                reads = one in self.reads[first]
+                self.reads[first].discard(one)
+                if not self._waits_for(first, one):  # as where it comes after a pooling that reads the zeros
+                    self.reads[one].add(first)
+                    break
+                if reads:
+                    self.reads[first].add(one)
 
     def _waits_for(self, number: int, other: int) -> bool:
         seen, stack = {number}, [number]
@@ -317,6 +325,8 @@ def _cost(operation: Operation) -> float:
     elements = sum(math.prod(shape) for shape in operation.shapes)
     if operation.type in ("Erf", "Erfc"):
         return _ERF * elements
+    if operation.type == "Tanh":
+        return _TANH * elements
     if operation.type.startswith(("Stateless", "Random")) and operation.type not in LOOPS:
         return _RANDOM * elements
     return 0.0

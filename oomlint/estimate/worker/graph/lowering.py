@@ -18,6 +18,8 @@ _MERGED = 32 << 20  # bytes: xla_gpu_dot_merger_threshold_mb in xla/debug_option
 _SUMS = ("UnsortedSegmentSum", "ResizeBilinearGrad")  # scatters
 ROWS = 4096
 RELUS = frozenset({"Relu", "Relu6"})
+Like = tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]  # shape and type
+Zeros = dict[Like, int]
 
 
 def lowered(program: Program, channels_first: bool = False) -> Program:
@@ -27,27 +29,27 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
     """
     operations = list(program.operations)
     readers = _readers(program)
-    zeros: dict[int, int] = {}  # those with which ReLUs compare
-    for number in sorted(_pooled_relus(program, readers)):
-        relu, size = operations[number], sum(operations[number].outputs)
-        if size not in zeros:
-            zeros[size] = len(operations)
+    zeros: Zeros = {}  # those with which ReLUs compare
+    pooled = _pooled(program, readers)
+    for relu in program.operations:
+        if relu.type in RELUS and _like(relu) in pooled and _like(relu) not in zeros:
+            zeros[_like(relu)] = len(operations)
+            size = sum(relu.outputs)
             operations.append(_new("zeros", "Zeros", (), relu.shapes[:1], size, relu.dtypes[:1]))
     copies = Copies(operations, channels_first)
     sums: dict[int, int] = {}  # the zeros of sums by row
     for number, operation in enumerate(program.operations):
-        if operation.type in ("MaxPool", "MaxPool3D") and operation.inputs:
+        if operation.type in RELUS and _like(operation) in zeros:
+            operations[number] = replace(operation, inputs=(*operation.inputs, (zeros[_like(operation)], 0)))
+        elif operation.type in ("MaxPool", "MaxPool3D") and operation.inputs:
             source = operations[source_of(operations, operation.inputs[0])]
-            if source.type in RELUS and sum(source.outputs) in zeros:  # which the ReLU's kernel writes, too
-                operations[number] = replace(
-                    operation, inputs=(*operation.inputs, (zeros[sum(source.outputs)], 0))
-                )
+            if source.type in RELUS and _like(source) in zeros:  # which the ReLU's kernel writes, too
+                operations[number] = replace(operation, inputs=(*operation.inputs, (zeros[_like(source)], 0)))
         elif operation.type in ("ReluGrad", "Relu6Grad") and len(operation.inputs) > 1:
-            operations.append(_positive(operation, operations))
-            inputs = [operation.inputs[0], (len(operations) - 1, 0)]
-            if sum(operation.outputs) in zeros:
-                inputs.append((zeros[sum(operation.outputs)], 0))
-            operations[number] = replace(operation, type="Select", inputs=tuple(inputs))
+            compared = ((zeros[_like(operation)], 0),) if _like(operation) in zeros else ()
+            operations.append(_positive(operation, operations, compared))
+            chosen = (operation.inputs[0], (len(operations) - 1, 0), *compared)
+            operations[number] = replace(operation, type="Select", inputs=chosen)
         elif is_pooling_gradient(operation) and len(operation.inputs) > 2:
             _scattered(number, operations, program, readers, zeros)
         elif operation.type in _SUMS:
@@ -161,7 +163,7 @@ def _dense(branch: Operation, program: Program) -> int:
     return 4 * max((sum(one.outputs) for one in masks), default=0)
 
 
-def _positive(gradient: Operation, operations: list[Operation]) -> Operation:
+def _positive(gradient: Operation, operations: list[Operation], zeros: tuple[Output, ...]) -> Operation:
     """Where a ReLU's input is positive, a byte for each element: asked of its input, which leaves its output alone.
 
     Not behind a product of matrices, whose kernel ends with the ReLU.
@@ -171,7 +173,7 @@ def _positive(gradient: Operation, operations: list[Operation]) -> Operation:
     if relu.type in RELUS and not _is_product(relu.inputs[0], operations):
         asked = relu.inputs[0]
     name, count = f"{gradient.name}/positive", _elements(gradient)
-    return _new(name, "Compare", (asked,), gradient.shapes[:1], count, ("bool",))
+    return _new(name, "Compare", (asked, *zeros), gradient.shapes[:1], count, ("bool",))
 
 
 def _is_product(source: Output, operations: list[Operation]) -> bool:
@@ -186,7 +188,7 @@ def _scattered(
     operations: list[Operation],
     program: Program,
     readers: list[list[int]],
-    zeros: dict[int, int],
+    zeros: Zeros,
 ) -> None:
     """The gradient of max pooling: where each window's largest is, by axis; the gradient is put there.
 
@@ -207,8 +209,8 @@ def _scattered(
     windows.outputs += pooled.outputs[:1]  # the value, which nobody needs any more
     windows.overlap = forward.overlap
     relu = program.operations[source_of(operations, gradient.inputs[0])]
-    if relu.type in RELUS and sum(relu.outputs) in zeros:
-        windows.inputs += ((zeros[sum(relu.outputs)], 0),)
+    if relu.type in RELUS and _like(relu) in zeros:
+        windows.inputs += ((zeros[_like(relu)], 0),)
     operations.append(windows)
     inputs = [(len(operations) - 1, 0), gradient.inputs[-1]]
     total = _sum_with_others(number, program, readers)
@@ -216,8 +218,15 @@ def _scattered(
         others = tuple(one for one in program.operations[total].inputs if one[0] != number)
         base = _new(f"{gradient.name}/others", "Base", others, gradient.shapes[:1], size, gradient.dtypes[:1])
         operations[total] = replace(operations[total], type="Identity", inputs=((number, 0),))
-    elif size in zeros:
-        base = _new("zeros", "ZerosCopy", ((zeros[size], 0),), gradient.shapes[:1], size, gradient.dtypes[:1])
+    elif _like(gradient) in zeros:
+        base = _new(
+            "zeros",
+            "ZerosCopy",
+            ((zeros[_like(gradient)], 0),),
+            gradient.shapes[:1],
+            size,
+            gradient.dtypes[:1],
+        )
     else:
         base = _new("zeros", "Zeros", (), gradient.shapes[:1], size, gradient.dtypes[:1])
     inputs.append((len(operations), 0))
@@ -288,18 +297,19 @@ def _new(
     return Operation(name, kind, inputs, (), (size,), shapes, dtypes)
 
 
-def _pooled_relus(program: Program, readers: list[list[int]]) -> set[int]:
-    """The ReLUs whose outputs are pooled, with a gradient that is scattered over zeros."""
-    found = set()
-    for number, operation in enumerate(program.operations):
-        if is_pooling_gradient(operation) and operation.inputs:
-            source = source_of(program.operations, operation.inputs[0])
-            relu = program.operations[source]
-            # A constant of another shape is another one, as where a dimension was put in for the pooling.
-            alike = relu.type in RELUS and relu.shapes[:1] == operation.shapes[:1]
-            if alike and _sum_with_others(number, program, readers) is None:
-                found.add(source)
-    return found
+def _pooled(program: Program, readers: list[list[int]]) -> set[Like]:
+    """What is pooled with a gradient that is scattered over zeros: a constant of another shape is another one."""
+    return {
+        _like(operation)
+        for number, operation in enumerate(program.operations)
+        if is_pooling_gradient(operation)
+        and operation.inputs
+        and _sum_with_others(number, program, readers) is None
+    }
+
+
+def _like(operation: Operation) -> Like:
+    return operation.shapes[:1], operation.dtypes[:1]
 
 
 def is_pooling_gradient(operation: Operation) -> bool:

@@ -55,7 +55,8 @@ def _places(
     """For each the readers beyond the first and the bytes, of it and all that it reads, as often as that is read."""
     places = [(0, 0)] * len(operations)
     total = 0
-    for number, operation in enumerate(operations):
+    for number in _after_what_they_read(sources, readers):
+        operation = operations[number]
         if operation.type == "Argument":
             continue
         size = sum(operation.outputs)
@@ -64,6 +65,24 @@ def _places(
         size += sum(places[one][1] for one in sources[number])
         places[number] = min(users, len(operations)), min(size, total)
     return places
+
+
+def _after_what_they_read(sources: list[list[int]], readers: list[list[int]]) -> list[int]:
+    """From the results, in their order, down to what the first input needs, and the next."""
+    done: list[int] = []
+    seen: set[int] = set()
+    stack = [number for number in reversed(range(len(sources))) if not readers[number]]
+    while stack:
+        number = stack[-1]
+        waits = [source for source in reversed(sources[number]) if source not in seen]
+        if waits and number not in seen:
+            stack += waits
+            continue
+        stack.pop()
+        if number not in seen:
+            seen.add(number)
+            done.append(number)
+    return done
 
 
 def copies_of(
@@ -87,6 +106,11 @@ class _List:
         for number, _ in program.fetched:
             self.uses[number] += 1
         self.waiting = [len(sources) for sources in self.sources]
+        # Zeros that come out of another's kernel, by that.
+        self.beside: dict[int, int] = {}
+        for number, sources in enumerate(self.sources):
+            if self.operations[number].type == "Zeros" and sources:
+                self.beside[sources[0]] = self.beside.get(sources[0], 0) + self._size(number)
         self.stamps = [0] * len(self.operations)  # 0: not ready yet, or done
         self.queue: list[tuple[int, int, int, int]] = []
         self.count = 0
@@ -144,4 +168,5 @@ class _List:
                 return 0
             copies = sum(self.operations[one].type == "ZerosCopy" for one in self.readers[number])
             return self._size(number) * (1 + copies)
-        return sum(operation.outputs) + (_TUPLE if operation.type.startswith(CONVOLUTIONS) else 0)
+        tuples = _TUPLE if operation.type.startswith(CONVOLUTIONS) else 0
+        return sum(operation.outputs) + tuples + self.beside.get(number, 0)
