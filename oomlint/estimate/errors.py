@@ -15,8 +15,9 @@ Kind = Literal["target", "slice", "build", "engine", "extra", "timeout", "memory
 class EstimateError(Exception):
     """No estimate: what happened, where in the user's file, and what to do about it.
 
-    `output` is the end of what the user's own code printed. `asked` is the name whose value `--arg` would give;
-    `needs` is all that `--data` would have to give, with examples.
+    `output` is the end of what the user's own code printed. `asked` is the name whose value `--arg` would give,
+    `instead` are names of what was computed with it, nearest to the model first; `needs` is all that `--data` would
+    have to give, with examples.
     """
 
     message: str
@@ -26,6 +27,7 @@ class EstimateError(Exception):
     hint: str = ""
     output: str = ""
     asked: str = ""
+    instead: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
 
     def __str__(self) -> str:

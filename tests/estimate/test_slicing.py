@@ -55,7 +55,7 @@ COMPLETE = """
 def test_a_plain_script(tmp_path: Path):
     found = sliced(tmp_path, COMPLETE)
     assert lines(found) == [
-        "x_train = oomlint_data((60000, 28, 28, 1), 'float32')",
+        "x_train = oomlint_data((60000, 28, 28, 1), 'float32', 'x_train')",
         "units = 64",
         "model = keras.Sequential()",
         "model.add(keras.Input(x_train.shape[1:]))",

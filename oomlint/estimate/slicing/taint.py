@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oomlint.estimate.slicing.functions import Functions, statements
-from oomlint.estimate.slicing.known import Known
+from oomlint.estimate.slicing.known import DATA, Known
 from oomlint.estimate.slicing.program import (
     Scope,
     Unit,
@@ -261,6 +261,10 @@ def _targets(target: ast.expr) -> list[str]:
 
 
 def _bind(statement: ast.stmt, name: str, value: ast.expr) -> ast.stmt:
+    if isinstance(value, ast.Call) and getattr(value.func, "id", "") == DATA:
+        value = ast.Call(
+            value.func, [*value.args, ast.Constant(name)], []
+        )  # how to ask for what is not known of it
     target = ast.parse(name, mode="eval").body
     target.ctx = ast.Store()  # type: ignore[attr-defined]
     bound = ast.Assign([target], value)

@@ -1,6 +1,7 @@
-"""The number of classes, where only the data would tell: it changes the last layer and hardly anything else.
+"""What is assumed where nothing tells it: it changes the last layer, or what the optimizer keeps, and is said.
 
-So it is assumed and said, while sizes that the memory depends on (an image's, a vocabulary) are asked for.
+That is the number of classes, an optimizer and a dropout's rate; sizes that the memory depends on (an image's, a
+vocabulary) are asked for.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
+
+from oomlint.estimate.result import ASSUMED_OPTIMIZER
 
 ASSUMED = 10
 
@@ -53,17 +56,34 @@ def counts_classes(name: str) -> bool:
     return _NAME.fullmatch(snake) is not None
 
 
+# What changes nothing of the memory but the optimizer's own slots, or nothing at all.
+_OPTIMIZER = re.compile(r"(?:\w+_)?(?:optimi[sz]er|optim|opt)(?:_?(?:name|type|choice))?")
+_RATE = re.compile(
+    r"(?:\w+_)?(?:dropout|drop_out|drop)(?:_?(?:rate|prob|probability|ratio|p))?|keep_prob(?:ability)?"
+)
+
+
 def assumption(asked: str) -> tuple[str, Any, str] | None:
-    """For a value that is asked for: its name, what is assumed, and how to give another; None where that may not be.
+    """For a value that is asked for: its name, what is assumed, and what is said of it; None where that may not be.
 
     `y.shape` asks for the shape of labels, of which the classes are the last size; `n.classes` for a number of them.
     """
     name, _, attribute = asked.partition(".")
     if attribute == "shape":
-        return name, (None, ASSUMED), f"--arg '{name}=(None, 20)'"
+        return name, (None, ASSUMED), _said(name, f"'{name}=(None, 20)'")
     if attribute == "classes" or counts_classes(name):
-        return name, Classes(ASSUMED), f"--arg {name}=20"
+        return name, Classes(ASSUMED), _said(name, f"{name}=20")
+    if attribute:
+        return None
+    if _OPTIMIZER.fullmatch(name.lower()):
+        return name, "adam", f"{ASSUMED_OPTIMIZER}Adam: {name} is not known (another: --arg {name}=sgd)"
+    if _RATE.fullmatch(name.lower()):
+        return name, 0.5, f"a rate of 0.5: {name} is not known (another: --arg {name}=0.1)"
     return None
+
+
+def _said(name: str, option: str) -> str:
+    return f"{ASSUMED} classes: {name} comes from data (another number: --arg {option})"
 
 
 def given(value: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 from oomlint.estimate.worker import generation, stand_ins
+from oomlint.estimate.worker.data_sets import known_data_sets
 from oomlint.estimate.worker.older.add_ons import add_ons
 from oomlint.estimate.worker.older.modules import legacy_keras, renamed_optimizer_arguments
 from oomlint.estimate.worker.stand_ins import Missing
@@ -31,6 +32,7 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
         else:
             stack.enter_context(legacy_keras(assumptions))
         stack.enter_context(wandb())
+        stack.enter_context(known_data_sets())
         stack.enter_context(add_ons(generation.chosen(), assumptions))
         stack.enter_context(patch.object(builtins, "open", _beside_the_script(builtins.open)))
         for name, today in _OF_PYTHON_2.items():

@@ -47,7 +47,7 @@ def _row(file: str | None, line: int) -> str:
 
 
 def _missing(error: EstimateError) -> bool:
-    return bool(error.asked) or _INPUT in error.hint
+    return bool(error.asked or error.instead) or _INPUT in error.hint
 
 
 Need = tuple[str, Any, "int | None"]
@@ -91,8 +91,16 @@ def _given(request: Request, name: str, value: Any) -> Request:
 
 
 def _examples(error: EstimateError) -> Iterator[tuple[str, Any]]:
-    """Values to try for what an error asks for."""
-    name, _, attribute = error.asked.partition(".")
+    """Values to try for what an error asks for, then for what was computed with it."""
+    yield from _examples_of(error, error.asked)
+    for name in error.instead:
+        yield from _examples_of(error, name)
+
+
+def _examples_of(error: EstimateError, asked: str) -> Iterator[tuple[str, Any]]:
+    name, _, attribute = asked.partition(".")
+    if not name and _INPUT not in error.hint:
+        return
     if not name:
         open_sizes = re.search(r"takes any size: \(([^)]*)\)", error.message)
         if open_sizes:

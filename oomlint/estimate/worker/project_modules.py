@@ -45,7 +45,7 @@ class _Provider(MetaPathFinder, Loader):
         text = self.names.get(f"module:{module.__name__}")
         if text is None:
             return
-        from oomlint.estimate.worker.running import FAILED
+        from oomlint.estimate.worker.guards import FAILED
 
         path = self.names[f"file:{module.__name__}"]
         module.__file__ = path

@@ -6,7 +6,6 @@ matter, while what the model needs is reported with the line where it was lost.
 
 from __future__ import annotations
 
-import ast
 import builtins
 import json
 import re
@@ -17,18 +16,16 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.slicing.steps import trains_itself
 from oomlint.estimate.worker import classes, making, project_modules, stand_ins
+from oomlint.estimate.worker.guards import FAILED, compiled
 from oomlint.estimate.worker.harmless import harmless
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.older.layers import OF_OLD_KERAS
 from oomlint.estimate.worker.stand_ins import Missing, NeededError, TrainedSignal
 
-FAILED = "oomlint_failed"
-
 
 def run(request: Request, assumptions: list[str]) -> Made:
-    """The model that the slice trains, or that its function makes; a number of classes that is not known is assumed."""
+    """The model that the slice trains, or that its function makes; what may be assumed is, and is said."""
     assumed: dict[str, Any] = {}
     notes: list[str] = []
     while True:
@@ -36,11 +33,13 @@ def run(request: Request, assumptions: list[str]) -> Made:
         try:
             made = _run(request, assumed, said)
         except EstimateError as error:
-            found = classes.assumption(error.asked)
-            if found is None or found[0] in assumed or found[0] in request.arguments:
+            known = assumed | request.arguments
+            offered = map(classes.assumption, (error.asked, *error.instead))
+            found = next((one for one in offered if one is not None and one[0] not in known), None)
+            if found is None:
                 raise
-            name, assumed[found[0]], option = found
-            notes.append(f"{classes.ASSUMED} classes: {name} comes from data (another number: {option})")
+            name, assumed[name], note = found
+            notes.append(note)
             continue
         assumptions += said + notes
         return made
@@ -129,12 +128,30 @@ def _made(signal: TrainedSignal, request: Request, failures: list[Missing], path
 def _failed_in(failures: list[Missing]) -> Any:
     """What the guarded statements call: remembers the failure, and gives what stands for the value."""
 
-    def failed(error: BaseException, name: str, line: int) -> Missing:
+    def failed(error: BaseException, name: str, line: int) -> Any:
+        value = stand_ins.described(name)
+        if value is not None:
+            return value
         missing = Missing(name, line, error)
         failures.append(missing)
         return missing
 
+    failed.decorator = _decorator  # type: ignore[attr-defined]
+    failed.named = _named  # type: ignore[attr-defined]
     return failed
+
+
+def _named(value: Any, name: str, line: int) -> Any:
+    """A value that a name is bound to; one that is not known gets the name, so that it can be asked for by it."""
+    if not isinstance(value, Missing) or value.oomlint_name == name:
+        return value
+    told = stand_ins.described(name)
+    return Missing(name, line, NeededError(value)) if told is None else told
+
+
+def _decorator(value: Any) -> Any:
+    """A decorator; of a library that is not there, one that leaves what it decorates as it is."""
+    return (lambda decorated: decorated) if isinstance(value, Missing) else value
 
 
 def _first(failures: list[Missing], path: str) -> EstimateError:
@@ -148,8 +165,10 @@ _NAMED = re.compile(r"<not known: ([^>]*)>")
 def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
     """What a value that is not known follows from, as an error: another value, or an exception."""
     seen: set[int] = set()
+    names: list[str] = []
     while id(value) not in seen:
         seen.add(id(value))
+        names.append(_plain(value.oomlint_name))
         cause = value.oomlint_cause
         if cause is None:
             break
@@ -158,25 +177,38 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
             message = f"{value.oomlint_name} is read from {cause.filename}, which is not there"
             plain = _plain(value.oomlint_name)
             hint = f"Run it where the file is, or give the value: --arg {plain}=VALUE"
-            return EstimateError(message, "build", path, value.oomlint_line or None, hint, asked=plain)
+            return EstimateError(
+                message,
+                "build",
+                path,
+                value.oomlint_line or None,
+                hint,
+                asked=plain,
+                instead=tuple(names[:-1]),
+            )
         if before is None:
-            return _broken(cause, path, failures, value.oomlint_line or None)
+            broken = _broken(cause, path, failures, value.oomlint_line or None)
+            broken.instead = broken.instead or tuple(names[:-1])
+            return broken
         if not before.oomlint_line:
             before.oomlint_line = value.oomlint_line
         value = before
     line = value.oomlint_line or None
     name = value.oomlint_name
     plain = _plain(name)
+    instead = tuple(names[:-1])
     if ".shape" in name and stand_ins.of_targets(plain):
         hint = f"Give its shape, with what is not known as None: --arg '{plain}=(None, 10)'"
         message = f"{name} comes from data, and the model needs it"
-        return EstimateError(message, "build", path, line, hint, asked=f"{plain}.shape")
+        return EstimateError(message, "build", path, line, hint, asked=f"{plain}.shape", instead=instead)
     if ".shape" in name or stand_ins.side_of(plain) is not None:
         hint = "Give one sample's shape, for example --input-shape 224,224,3"
-        return EstimateError(f"{name} comes from data, and the model needs it", "build", path, line, hint)
+        message = f"{name} comes from data, and the model needs it"
+        return EstimateError(message, "build", path, line, hint, instead=instead)
     message = f"{name} comes from data or from outside, and the model needs it"
     asked = f"{plain}.classes" if plain in stand_ins.OF_CLASSES else plain
-    return EstimateError(message, "build", path, line, f"Give it: --arg {plain}=VALUE", asked=asked)
+    hint = f"Give it: --arg {plain}=VALUE"
+    return EstimateError(message, "build", path, line, hint, asked=asked, instead=instead)
 
 
 def _plain(name: str) -> str:
@@ -234,138 +266,3 @@ def _broken(
     if isinstance(error, ModuleNotFoundError):
         hint = f"Install {error.name}, or use the interpreter that has it: --python PATH."
     return EstimateError(f"{type(error).__name__}: {words}", "build", file, line, hint)
-
-
-# --- guarding statements -------------------------------------------------------------------------------------
-
-
-def compiled(text: str, path: str, lines: list[int]) -> Any:
-    """The slice as code whose statements are guarded, and whose lines are those of the user's file."""
-    tree = ast.parse(text)
-    _today(tree)
-    for node in ast.walk(tree):
-        number = getattr(node, "lineno", None)
-        if number is not None and number < len(lines):
-            node.lineno = lines[number]  # type: ignore[attr-defined]
-            node.end_lineno = lines[number]  # type: ignore[attr-defined]
-            node.end_col_offset = node.col_offset  # type: ignore[attr-defined] # what ended lines below ends here now
-    tree.body = _guarded(tree.body, top=True)
-    ast.fix_missing_locations(tree)
-    return compile(tree, path, "exec", dont_inherit=True)
-
-
-_PRIVATE = "tensorflow.python.keras"
-
-
-def _today(tree: ast.Module) -> None:
-    """`tensorflow.python.keras`, a Keras of its own that nobody should import, as the Keras of today."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
-            if node.module == "tensorflow.python" and any(alias.name == "keras" for alias in node.names):
-                node.module = "tensorflow"
-            elif f"{node.module}.".startswith(f"{_PRIVATE}."):
-                node.module = node.module.replace("tensorflow.python", "tensorflow", 1)
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if f"{alias.name}.".startswith(f"{_PRIVATE}.") and alias.asname:
-                    alias.name = alias.name.replace("tensorflow.python", "tensorflow", 1)
-
-
-def _guarded(body: list[ast.stmt], top: bool) -> list[ast.stmt]:
-    # What leads on to the training call is the last statement of its block.
-    apart = [one for statement in body for one in _one_by_one(statement)]
-    last = len(apart) - 1
-    return [_guard(statement, top, index == last) for index, statement in enumerate(apart)]
-
-
-def _one_by_one(statement: ast.stmt) -> list[ast.stmt]:
-    """An import of several names as several imports: one that is not there any more takes no other along."""
-    if not isinstance(statement, ast.ImportFrom) or statement.module == "__future__":
-        return [statement]
-    return [
-        ast.copy_location(ast.ImportFrom(statement.module, [alias], statement.level), statement)
-        for alias in statement.names
-    ]
-
-
-# Of a layer: what fails in them must not be left out in silence.
-_STEPS = ("call", "build", "__call__")
-
-
-def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
-    match statement:
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            way = _leads_on(statement)
-            statement.body = _guarded(statement.body, way)
-            return statement
-        case ast.ClassDef() if trains_itself(statement):
-            return statement  # a step that fails in part must not be estimated in part
-        case ast.ClassDef():
-            statement.body = [
-                _guard(one, False) if isinstance(one, ast.FunctionDef) and one.name not in _STEPS else one
-                for one in statement.body
-            ]
-            return statement
-        case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try():
-            for name in ("body", "orelse", "finalbody"):
-                block = getattr(statement, name, None)
-                if block:
-                    setattr(statement, name, _guarded(block, top))
-            if isinstance(statement, ast.If | ast.With) and not _leads_on(statement):
-                return _attempt(statement) if top else statement
-            return statement
-        case ast.Expr(value=ast.Call(func=ast.Name(id="oomlint_trained"))):
-            return statement
-        case ast.ImportFrom(module="__future__"):
-            return statement
-        case ast.Import() | ast.ImportFrom():
-            if any(alias.name == "*" for alias in statement.names):
-                return _attempt(statement)
-            return _attempt(statement)
-        case ast.Assign() | ast.AnnAssign() | ast.AugAssign() if top:
-            return _attempt(statement)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="compile" | "add"))):
-            return statement
-        case ast.Expr(value=ast.Call()):
-            return statement if top and last else _attempt(statement)
-    return statement
-
-
-def _leads_on(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == "oomlint_trained" for one in ast.walk(node))
-
-
-def _attempt(statement: ast.stmt) -> ast.stmt:
-    """`try: statement / except Exception as error: names = failed(error, name, line)`."""
-    names = _names(statement)
-    line = getattr(statement, "lineno", 0)
-    handler: list[ast.stmt] = []
-    for name in names or [""]:
-        call = f"{FAILED}(oomlint_error, {name!r}, {line})"
-        handler += ast.parse(f"{name} = {call}" if name else call).body
-    attempt = ast.parse("try:\n    pass\nexcept Exception as oomlint_error:\n    pass").body[0]
-    assert isinstance(attempt, ast.Try)
-    attempt.body = [statement]
-    attempt.handlers[0].body = handler
-    return ast.copy_location(attempt, statement)
-
-
-def _names(statement: ast.stmt) -> list[str]:
-    match statement:
-        case ast.Import(names=aliases):
-            return [alias.asname or alias.name.partition(".")[0] for alias in aliases]
-        case ast.ImportFrom(names=aliases):
-            return [alias.asname or alias.name for alias in aliases if alias.name != "*"]
-        case ast.If() | ast.With():
-            return sorted(
-                {name for one in ast.walk(statement) if isinstance(one, ast.Assign) for name in _names(one)}
-            )
-    found: list[str] = []
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    for target in targets:
-        for node in ast.walk(target) if target is not None else ():
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found.append(node.id)
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                found.append(ast.unparse(node))
-    return found

@@ -50,10 +50,9 @@ class Missing:
         return Missing(name, self.oomlint_line, self.oomlint_cause or None, self.oomlint_why)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in (
+        if name.startswith(("__", "_oomlint")) or name in (
             "_keras_history",
             "shape_as_list",
-            "_oomlint",
             "as_list",
             "numpy",
         ):
@@ -241,26 +240,39 @@ EXAMPLES: dict[str, list[Any]] = {}
 DESCRIBED: dict[str, Data] = {}
 
 
-def oomlint_data(shape: tuple[int | None, ...], dtype: str) -> Data:
+def oomlint_data(shape: tuple[int | None, ...], dtype: str, name: str = "the data") -> Data:
     """Data of a known shape."""
     if INPUT_SHAPE and len(INPUT_SHAPE[0]) == len(shape) - 1:
         shape = (
             shape[0],
             *(new if old is None else old for old, new in zip(shape[1:], INPUT_SHAPE[0], strict=True)),
         )
-    return Data(shape, dtype)
+    told = described(name)
+    sizes = told.sizes if isinstance(told, Data) else told if isinstance(told, Sizes) else ()
+    if len(sizes) == len(shape):
+        shape = tuple(new if old is None else old for old, new in zip(shape, sizes, strict=True))
+    return Data(shape, dtype, name)
+
+
+def described(name: str, why: str = "") -> Any:
+    """What `--arg` or `--data` say of a name; None where neither does."""
+    plain = name.rpartition(".")[2]
+    if plain in GIVEN:
+        value = given(GIVEN[plain])
+        return Sizes(value) if isinstance(value, tuple) else value
+    found = roles.value(plain, DESCRIBED, classes=bool(why))
+    if isinstance(found, Data) and plain.endswith("shape"):
+        return Sizes(found.sizes)
+    return None if found is None else given(found)
 
 
 def oomlint_missing(name: str, line: int = 0, why: str = "") -> Any:
     """A value that comes from data; `why` is "classes" where it counts those."""
     plain = name.rpartition(".")[2]
     LINES[name] = line
-    if plain in GIVEN:
-        value = given(GIVEN[plain])
-        return Sizes(value) if isinstance(value, tuple) else value
-    found = roles.value(plain, DESCRIBED, classes=bool(why))
+    found = described(name, why)
     if found is not None:
-        return given(found)
+        return found
     if why:
         OF_CLASSES.add(plain)
     side = side_of(plain)

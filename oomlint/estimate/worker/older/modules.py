@@ -20,6 +20,7 @@ from oomlint.estimate.worker.older.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.older.layers import old_layers
 from oomlint.estimate.worker.older.names import of_tf_keras, old_functions, old_helpers, signed
 from oomlint.estimate.worker.older.operations import understand_old_operations
+from oomlint.estimate.worker.older.variables import own_variables
 
 # Module of old -> modules of today in which its names are looked for, after the roots are removed.
 _MOVED = {
@@ -156,6 +157,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         stack.callback(sys.meta_path.remove, finder)
         _old_optimizers(keras, stack, used)
         old_layers(keras, stack, used)
+        own_variables(keras, stack, used)
         _old_models(keras, stack, used)
         _old_names(keras, stack)
         old_functions(keras, stack, used)

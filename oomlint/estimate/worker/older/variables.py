@@ -1,0 +1,45 @@
+"""A layer's own `tf.Variable`: Keras 2 counts it among the layer's weights, Keras 3 does not see it.
+
+A script that relies on it would train nothing with Keras 3, and its estimate would lack the weights.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from contextlib import ExitStack
+from typing import Any
+from unittest.mock import patch
+
+
+def own_variables(keras: Any, stack: ExitStack, used: set[str]) -> None:
+    """Inside, what a layer keeps of TensorFlow's variables is a weight of it."""
+    tensorflow = sys.modules.get("tensorflow")
+    if tensorflow is None or keras.backend.backend() != "tensorflow":
+        return
+    original = keras.Layer.__setattr__
+
+    @functools.wraps(original)
+    def kept(self: Any, name: str, value: Any) -> None:
+        if isinstance(value, tensorflow.Variable):
+            value = _weight(keras, value, used)
+        elif isinstance(value, list) and any(isinstance(one, tensorflow.Variable) for one in value):
+            value = [
+                _weight(keras, one, used) if isinstance(one, tensorflow.Variable) else one for one in value
+            ]
+        original(self, name, value)
+
+    stack.enter_context(patch.object(keras.Layer, "__setattr__", kept))
+
+
+def _weight(keras: Any, variable: Any, used: set[str]) -> Any:
+    if not variable.shape.is_fully_defined():
+        return variable
+    if variable.trainable:
+        used.add("tf.Variable of a layer")
+    return keras.Variable(
+        "zeros",
+        shape=tuple(variable.shape),
+        dtype=variable.dtype.base_dtype.name,
+        trainable=variable.trainable,
+    )

@@ -1,0 +1,152 @@
+"""Scripts whose libraries, files or data sets are not on the machine, as far as their model does not hang on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oomlint.estimate.errors import EstimateError
+from estimate.scripts import build
+
+
+def test_decorators_of_a_library_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import no_such_library
+from no_such_library import traced
+from tensorflow import keras
+
+@no_such_library.configurable(module="layers")
+class Twice(keras.layers.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.one = keras.layers.Dense(units)
+    def call(self, x):
+        return self.one(x)
+
+@traced
+def model_of(units):
+    return keras.Sequential([keras.Input((8,)), Twice(units)])
+
+model = model_of(3)
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 8 * 3 + 3
+
+
+def test_a_layer_of_its_own_that_keeps_variables_of_tensorflow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+import tensorflow as tf
+
+class Linear(tf.keras.layers.Layer):
+    def __init__(self, inputs, units):
+        super().__init__()
+        self.w = tf.Variable(tf.zeros((inputs, units)), trainable=True)
+        self.parts = [tf.Variable(tf.zeros(units)), tf.Variable(0.0, trainable=False)]
+    def call(self, x):
+        return tf.matmul(x, self.w) + self.parts[0]
+
+model = tf.keras.Sequential([tf.keras.Input((100,)), Linear(100, 90), Linear(90, 7)])
+model.compile("adam", "mse")
+model.fit(x, y)
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    weights = [tuple(one.shape) for one in subject.model.trainable_variables]
+    assert sorted(weights) == [(7,), (90,), (90, 7), (100, 90)]
+    assert len(subject.model.non_trainable_variables) == 2
+    assert any("tf.Variable of a layer" in text for text in subject.assumptions)
+
+
+@pytest.mark.parametrize(
+    "private",
+    [
+        "from tensorflow.python.keras.api._v2 import keras",
+        "from tensorflow.python.keras.api._v2.keras import layers\nfrom tensorflow_core.python.keras.api import keras",
+        "from keras.api._v2 import keras",
+    ],
+)
+def test_keras_from_its_private_modules(private: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = f"""
+{private}
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 27
+
+
+def test_the_word_index_of_a_data_set_of_keras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import tensorflow as tf
+
+def words(most, first=2):
+    index = tf.keras.datasets.imdb.get_word_index()
+    return {word: number + first for word, number in index.items() if number + first < most}
+
+index = words(1000)
+model = tf.keras.Sequential([
+    tf.keras.Input((50,)), tf.keras.layers.Embedding(max(index.values()) + 1, 16), tf.keras.layers.LSTM(4)
+])
+model.compile("adam", "mse")
+model.fit(x, y)
+"""
+    # The largest number below 1,000 is 999; an LSTM has four gates.
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 1000 * 16 + 4 * 4 * (16 + 4 + 1)
+
+
+def test_labels_of_known_length_whose_classes_only_the_data_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+from sklearn.datasets import load_digits
+from keras.utils import to_categorical
+import keras
+data = load_digits()
+x, y = data.images.reshape((1797, -1)), to_categorical(data.target)
+model = keras.Sequential([keras.Input((x.shape[1],)), keras.layers.Dense(y.shape[1])])
+model.compile("sgd", "categorical_crossentropy")
+model.fit(x, y)
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == (64 + 1) * 10
+    assert any(text.startswith("10 classes: y comes from data") for text in subject.assumptions)
+    assert build(tmp_path, text, monkeypatch, arguments={"y": (None, 4)}).model.count_params() == (64 + 1) * 4
+
+
+def test_what_was_computed_with_a_library_that_is_not_there_can_be_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+from no_such_library import Reader
+import keras
+reader = Reader("annotations.json")
+num_classes = len(reader.categories())
+width = reader.width()
+model = keras.Sequential([keras.Input((int(width),)), keras.layers.Dense(num_classes)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+    with pytest.raises(EstimateError, match="no_such_library") as caught:
+        build(tmp_path, text, monkeypatch)
+    assert "width" in caught.value.instead
+    subject = build(tmp_path, text, monkeypatch, arguments={"width": 6})
+    assert subject.model.count_params() == (6 + 1) * 10
+    assert any(text.startswith("10 classes: num_classes") for text in subject.assumptions)
+
+
+def test_an_optimizer_and_a_rate_that_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import keras
+
+def train(optimizer, dropout_rate):
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dropout(dropout_rate), keras.layers.Dense(3)])
+    model.compile(optimizer=optimizer, loss="mse")
+    model.fit(x, y)
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert type(subject.model.optimizer).__name__ == "Adam"
+    assert any(text.startswith("optimizer Adam: optimizer is not known") for text in subject.assumptions)
+    assert any("dropout_rate is not known" in text for text in subject.assumptions)
