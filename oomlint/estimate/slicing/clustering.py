@@ -23,8 +23,8 @@ def switched_on(trace: Trace) -> str:
     for _, value in environment(trace, VARIABLE):
         found = f"the script's {VARIABLE}" if isinstance(value, Const) and asks(str(value.value)) else ""
     for call in trace.calls("tf.config.optimizer.set_jit"):
-        value = call.arguments[0].const() if call.arguments else None
-        found = "" if value in (False, None) else "tf.config.optimizer.set_jit"
+        enabled = call.arguments[0].const() if call.arguments else None
+        found = "" if enabled in (False, None) else "tf.config.optimizer.set_jit"
     return found
 
 
