@@ -199,13 +199,20 @@ def prepare(folder: Path, environments: set[str]) -> None:
 
 def pip(environment: Path, *arguments: str) -> None:
     """Run pip; what it says goes to the error stream."""
-    command = [environment / "bin/python", "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
+    command = [
+        str(environment / "bin/python"),
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--quiet",
+        *arguments,
+    ]
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 
 def prefiltered(folder: Path, names: Sequence[str]) -> list[str]:
     """The files that oomlint parses with LibCST."""
-    command = [folder / "oomlint/bin/python", "-c", PREFILTER]
+    command = [str(folder / "oomlint/bin/python"), "-c", PREFILTER]
     done = subprocess.run(command, input="\n".join(names), text=True, capture_output=True, check=True)
     return done.stdout.splitlines()
 
@@ -296,7 +303,7 @@ def installed(environment: Path) -> dict[str, str]:
         "list",
         "--format=json",
     ]
-    listed = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    listed: list[dict[str, str]] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     return {item["name"].lower(): item["version"] for item in listed}
 
 
@@ -321,8 +328,8 @@ def bars(taken: dict[str, Taken]) -> list[str]:
         alone, two = taken["cold"], taken["two"]
         faster = alone.seconds / two.longest
         rows.append(
-            f"| two processes: at least 1.7 times faster than one | {faster:.2f} times, by the {two.longest:.1f} s of the"
-            f" busiest process ({alone.wall / two.wall:.2f} by the clock) | {'yes' if faster >= 1.7 else 'no'} |"
+            f"| two processes: at least 1.7 times faster than one | {faster:.2f} times, by the {two.longest:.1f} s of"
+            f" the busiest process ({alone.wall / two.wall:.2f} by the clock) | {'yes' if faster >= 1.7 else 'no'} |"
         )
     return rows
 
