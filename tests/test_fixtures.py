@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 from fixture_files import Fixture, by_id, fixtures
 
+from oomlint.findings.model import Safety
 from oomlint.testing import expectations, mismatches
+
+
+BOLDNESS = {Safety.DISPLAY: 0, Safety.SAFE: 1, Safety.UNSAFE: 2, None: 0}
 
 
 @pytest.mark.parametrize("fixture", **by_id(fixtures("bad")))
@@ -18,6 +22,10 @@ def test_bad_is_found_as_marked(fixture: Fixture):
     found = defaultdict(list)
     for diagnostic in fixture.check():
         found[diagnostic.filename].append(diagnostic)
+        assert diagnostic.help, "it does not say what to do"
+        assert BOLDNESS[diagnostic.safety] <= BOLDNESS[fixture.rules[0].rule.fix], (
+            "bolder than its rule's record"
+        )
     wrong = mismatches(text, found.pop(str(fixture.path), []))
     # What is found in a module beside it is marked there.
     for filename, diagnostics in found.items():

@@ -18,7 +18,7 @@ from oomlint.findings.model import Safety
 from oomlint.findings.own import OWN_RULES, PAGES
 from oomlint.findings.registry import RegisteredRule, load_rules
 from oomlint.project.settings import Settings
-from oomlint.testing import run_rules
+from oomlint.testing import expectations, run_rules
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -99,6 +99,17 @@ def test_each_rule_has_its_fixtures(entry: RegisteredRule):
     assert sum(fixture.kind == "like" for fixture in own) >= 3
     can_be_applied = entry.rule.fix in (Safety.SAFE, Safety.UNSAFE)
     assert any(fixture.kind == "fixed" for fixture in own) == can_be_applied
+
+
+@pytest.mark.parametrize("entry", **_rules())
+def test_the_severity_of_the_record_is_one_that_the_fixtures_show(entry: RegisteredRule):
+    shown = {
+        marker.severity
+        for fixture in fixtures("bad")
+        if fixture.code == entry.code
+        for marker in expectations(fixture.path.read_text("utf-8"))
+    }
+    assert str(entry.rule.severity) in shown
 
 
 def _sections(page: str) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
     ds = ds.shuffle(1_000_000)  # expect: OOM301 warning "1,000,000"
 
-with the code, the severity, and parts that the message or the evidence must contain.
+with the code, the severity, and parts of what is said: the message, the evidence (as `line 12: paths, from here`),
+the help (`help: shuffle the paths`) or the fix (`unsafe fix: shuffle before map`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ class Expectation:
 
     def fits(self, diagnostic: Diagnostic) -> bool:
         """Whether this finding is the one that is expected."""
-        said = "\n".join([diagnostic.message, *(note.text for note in diagnostic.evidence)])
+        said = "\n".join(_said(diagnostic))
         return (
             (self.row, self.code, self.severity)
             == (diagnostic.location.row, diagnostic.code, str(diagnostic.severity))
@@ -42,6 +43,15 @@ class Expectation:
     def __str__(self) -> str:
         parts = "".join(f' "{part}"' for part in self.parts)
         return f"line {self.row}: {self.code} {self.severity}{parts}"
+
+
+def _said(diagnostic: Diagnostic) -> Iterator[str]:
+    yield diagnostic.message
+    for note in diagnostic.evidence:
+        yield f"line {note.location.row}: {note.text}" if note.location is not None else note.text
+    yield f"help: {diagnostic.help}"
+    if diagnostic.fix is not None:
+        yield f"{diagnostic.fix.safety.value} fix: {diagnostic.fix.message}"
 
 
 def expectations(text: str) -> list[Expectation]:

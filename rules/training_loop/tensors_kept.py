@@ -82,7 +82,7 @@ RULE = Rule(
     code="OOM403",
     name="tensors-kept",
     severity=Severity.WARNING,
-    fix=Safety.SAFE,
+    fix=Safety.UNSAFE,
     literals=(
         "append",
         "extend",
