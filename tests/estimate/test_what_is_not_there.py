@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from estimate.scripts import build
 
 from oomlint.estimate.errors import EstimateError
-from estimate.scripts import build
 
 
 def test_decorators_of_a_library_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -150,3 +150,30 @@ def train(optimizer, dropout_rate):
     assert type(subject.model.optimizer).__name__ == "Adam"
     assert any(text.startswith("optimizer Adam: optimizer is not known") for text in subject.assumptions)
     assert any("dropout_rate is not known" in text for text in subject.assumptions)
+
+
+def test_settings_beside_the_script_and_arguments_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "sizes.json").write_text('{"units": 5}')
+    (tmp_path / "old.h5").write_bytes(b"")
+    text = """
+import json, os, sys
+from pathlib import Path
+import keras
+
+inputs = sys.argv[1]
+if not os.path.exists("sizes.json"):
+    raise SystemExit("no sizes")
+units = json.loads(Path("sizes.json").read_text())["units"]
+if os.path.exists("old.h5"):
+    units = 1000
+model = keras.Sequential([keras.Input((int(inputs),)), keras.layers.Dense(units)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch)
+    assert caught.value.asked == "argv"
+    assert "inputs" in caught.value.instead
+    assert build(tmp_path, text, monkeypatch, arguments={"inputs": 7}).model.count_params() == (7 + 1) * 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import builtins
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ from oomlint.estimate.worker.trackers import wandb
 # Scripts that Python 3 parses and that still say them.
 _OF_PYTHON_2 = {"xrange": range, "unicode": str, "basestring": str, "long": int, "unichr": chr}
 
+_SETTINGS = frozenset(".json .jsonc .yaml .yml .cfg .ini .toml .conf .config .names .txt".split())
+
 
 @contextmanager
 def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
@@ -34,7 +37,11 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
         stack.enter_context(wandb())
         stack.enter_context(known_data_sets())
         stack.enter_context(add_ons(generation.chosen(), assumptions))
-        stack.enter_context(patch.object(builtins, "open", _beside_the_script(builtins.open)))
+        opened = _beside_the_script(builtins.open)
+        for module in (builtins, io):
+            stack.enter_context(patch.object(module, "open", opened))
+        for name in ("exists", "isfile"):
+            stack.enter_context(patch.object(os.path, name, _also_beside(getattr(os.path, name))))
         for name, today in _OF_PYTHON_2.items():
             stack.enter_context(patch.object(builtins, name, today, create=True))
         _flags_have_their_defaults()
@@ -64,19 +71,33 @@ def _flags_have_their_defaults() -> None:
     flags.FLAGS.mark_as_parsed()
 
 
+def _folders() -> list[str]:
+    return [folder for folder in os.environ.get("OOMLINT_FOLDERS", "").split(os.pathsep) if folder]
+
+
 def _beside_the_script(original: Any) -> Any:
     """`open` for reading also looks in the script's own folder: the working directory is an empty one."""
-    folders = [folder for folder in os.environ.get("OOMLINT_FOLDERS", "").split(os.pathsep) if folder]
 
     def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
         if isinstance(file, str | os.PathLike) and not set(mode) & set("wax+") and not os.path.lexists(file):
-            for folder in folders:
+            for folder in _folders():
                 beside = Path(folder, os.fspath(file))
                 if beside.is_file():
                     return original(beside, mode, *args, **kwargs)
         return original(file, mode, *args, **kwargs)
 
     return opened
+
+
+def _also_beside(original: Any) -> Any:
+    """`os.path.isfile` and the like, which scripts ask before they open their settings; weights are not looked for."""
+
+    def asked(path: Any) -> Any:
+        if not isinstance(path, str | os.PathLike) or Path(path).suffix not in _SETTINGS:
+            return original(path)
+        return original(path) or any(original(Path(folder, path)) for folder in _folders())
+
+    return asked
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:

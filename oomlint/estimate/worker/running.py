@@ -61,7 +61,9 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     module.__dict__.update(__file__=path, __builtins__=builtins, **{FAILED: _failed_in(failures)})
     before = sys.modules.get("__main__")
     arguments = sys.argv
-    sys.modules["__main__"], sys.argv = module, [path]
+    # `try: name = sys.argv[1] except IndexError: name = "default"` has to get its error.
+    guarded = re.search(r"IndexError|except(\s+Exception)?(\s+as\s+\w+)?\s*:", request.source)
+    sys.modules["__main__"], sys.argv = module, [path] if guarded else stand_ins.Words([path])
     try:
         with project_modules.provided(request.names, compiled), harmless(request.arguments, assumptions):
             exec(compiled(request.source, path, lines), module.__dict__)

@@ -196,6 +196,15 @@ def _classes(function: Any) -> Any:
     return given(GIVEN["unique"]) if "unique" in GIVEN else Missing("unique")
 
 
+class Words(list[Any]):
+    """`sys.argv` of a script that was given nothing: what it takes from there is not known."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, int) and key >= len(self):
+            return Missing(f"sys.argv[{key}]")
+        return super().__getitem__(key)
+
+
 class Sizes(tuple[Any, ...]):
     """A tuple that the user gave for a name: a shape, or the array that has it."""
 
