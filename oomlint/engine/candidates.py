@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from oomlint.project.modules import LIBRARIES
 from oomlint.syntax.gates import SyntaxFault, check_syntax, has_candidate, is_candidate
 
 if TYPE_CHECKING:
@@ -103,9 +104,17 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, int]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield alias.name, 0
+                if not _is_library(alias.name):
+                    yield alias.name, 0
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
+            if node.level == 0 and _is_library(base):
+                continue
             yield base, node.level
             for alias in node.names:
                 yield f"{base}.{alias.name}" if base else alias.name, node.level
+
+
+def _is_library(module: str) -> bool:
+    """Whether the dry run takes a module for a library's, even where the project is a copy of that library."""
+    return module.partition(".")[0] in LIBRARIES

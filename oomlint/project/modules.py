@@ -4,6 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+# Never looked for in the project, even where the project is a copy of the library.
+LIBRARIES = frozenset(
+    [
+        "tensorflow",
+        "keras",
+        "tf_keras",
+        "keras_core",
+        "numpy",
+        "pandas",
+        "tensorflow_datasets",
+        "torch",
+        "jax",
+        "sklearn",
+    ]
+)
+
 
 class ModuleFinder:
     """Finds modules of one project, as the interpreter would when the script or the package is run.

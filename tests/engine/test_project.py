@@ -152,3 +152,14 @@ def test_what_imports_no_keras_is_not_parsed(tmp_path):
     PARSES.reset()
     check_paths([tmp_path / "other.py"], Configurations())
     assert (PARSES.ast, PARSES.libcst) == (0, 0)
+
+
+def test_a_copy_of_a_library_is_not_followed_as_the_dry_run_does_not(tmp_path):
+    """`keras` is the library's name, even where a `keras/` lies in the project: it leads to no work for a rule."""
+    (tmp_path / "oomlint.toml").write_text("", encoding="utf-8")
+    (tmp_path / "keras").mkdir()
+    (tmp_path / "keras" / "data.py").write_text(HELPERS.replace("tf.data", "tf.keras.data"), encoding="utf-8")
+    (tmp_path / "train.py").write_text("from keras.data import dataset\n\ndataset(50)\n", encoding="utf-8")
+    PARSES.reset()
+    check_paths([tmp_path / "train.py"], Configurations(), rules=(rules.shuffles,))
+    assert (PARSES.ast, PARSES.libcst) == (1, 0)
