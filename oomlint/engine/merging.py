@@ -33,8 +33,8 @@ def merged(reports: Iterable[Report]) -> list[Diagnostic]:
         checked.add(report.filename)
         found += report.diagnostics
         for filename, sheet in report.unused.items():
-            so_far = unused.get(filename, sheet)
-            unused[filename] = [one for one in so_far if one in sheet]
+            there = frozenset(sheet)
+            unused[filename] = [one for one in unused.get(filename, sheet) if one in there]
     # Of a module that was only imported nobody knows what its own check would have found.
     for filename in checked & unused.keys():
         found += unused[filename]

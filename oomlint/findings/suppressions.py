@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -42,6 +42,20 @@ class Suppressions:
         self._directives = comments.directives
         self._statements = comments.statements
         self._first_rows = [statement.first for statement in comments.statements]
+        # Where each comment may apply, so that a finding asks its own and not those of the whole file.
+        self._on_row: dict[int, list[Directive]] = {}
+        self._switches: list[Directive] = []
+        self._everywhere: list[Directive] = []
+        for directive in comments.directives:
+            if directive.kind in (Kind.DISABLE, Kind.ENABLE):
+                self._switches.append(directive)
+            elif directive.kind is Kind.SKIP_FILE:
+                self._everywhere.append(directive)
+            else:
+                self._on_row.setdefault(directive.row, []).append(directive)
+        self._rows = sorted(self._on_row)
+        self._switched: dict[tuple[str, str], list[tuple[Directive, Selector | None]]] = {}
+        self._above = self._by_row_below()
         self._used: set[tuple[Directive, Selector | None]] = set()
 
     @classmethod
@@ -68,25 +82,12 @@ class Suppressions:
         if last_line <= statement.last:
             rows.add(last_line)
         covered = False
-        switch: tuple[Directive, Selector | None] | None = None
-        for directive in self._directives:
+        for directive in self._near(rows, statement):
             hits = _hits(directive, code, name)
-            if not hits:
-                continue
-            match directive.kind:
-                case Kind.NOQA:
-                    applies = directive.row in rows
-                case Kind.IGNORE:
-                    applies = self._is_at(directive, statement)
-                case Kind.DISABLE | Kind.ENABLE:
-                    applies = False
-                    if directive.row <= first_line:
-                        switch = (directive, hits[0])  # the last word before the finding
-                case Kind.SKIP_FILE:
-                    applies = True
-            if applies:
+            if hits:
                 covered = covered or self._noqa or directive.kind is not Kind.NOQA
                 self._used.update((directive, hit) for hit in hits)
+        switch = self._switch(code, first_line, name)
         if switch is not None and switch[0].kind is Kind.DISABLE:
             covered = True
             self._used.add(switch)
@@ -119,18 +120,43 @@ class Suppressions:
             return self._statements[index]
         return Statement(row, row)
 
-    def _is_at(self, directive: Directive, statement: Statement) -> bool:
-        if statement.first <= directive.row <= statement.last:
-            return True
-        if not directive.alone:
-            return False
-        # Below a comment that has its row for itself no string is open, so that a row
-        # which starts with a # is a comment too.
+    def _near(self, rows: AbstractSet[int], statement: Statement) -> Iterator[Directive]:
+        """The comments, switches left out, that speak of a finding of a statement; `rows` are those of its noqa."""
+        yield from self._everywhere
+        for row in rows:
+            yield from (one for one in self._on_row.get(row, ()) if one.kind is Kind.NOQA)
+        for row in self._rows[
+            bisect_left(self._rows, statement.first) : bisect_right(self._rows, statement.last)
+        ]:
+            yield from (one for one in self._on_row[row] if one.kind is Kind.IGNORE)
+        yield from self._above.get(statement.first, ())
+
+    def _switch(self, code: str, row: int, name: str) -> tuple[Directive, Selector | None] | None:
+        """The last word before a row of what switches a code off and on."""
+        known = self._switched.get((code, name))
+        if known is None:
+            known = self._switched[code, name] = [
+                (directive, hits[0]) for directive in self._switches if (hits := _hits(directive, code, name))
+            ]
+        index = bisect_right(known, row, key=lambda switch: switch[0].row)
+        return known[index - 1] if index else None
+
+    def _by_row_below(self) -> dict[int, list[Directive]]:
+        """`ignore` comments that have their row for themselves, by the first row below that is no comment."""
+        # Below such a comment no string is open, so that a row which starts with a # is a comment too.
         lines = self._document.lines
-        row = directive.row + 1
-        while row <= lines.count and lines.text_of(row).lstrip().startswith("#"):
-            row += 1
-        return row == statement.first
+        found: dict[int, list[Directive]] = {}
+        last, below = 0, 0
+        for directive in sorted(self._directives, key=lambda directive: -directive.row):
+            if directive.kind is not Kind.IGNORE or not directive.alone:
+                continue
+            row = last if directive.row == last else directive.row + 1
+            while row != last and row <= lines.count and lines.text_of(row).lstrip().startswith("#"):
+                row += 1
+            below = below if row == last else row
+            last = directive.row
+            found.setdefault(below, []).append(directive)
+        return found
 
     def _idle(
         self,

@@ -143,12 +143,15 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 def _memories(trace: Trace) -> Iterator[Memory]:
     """Lists and queues to which tuples (or records) are appended."""
     found: dict[int, Memory] = {}
+    bindings: dict[int, Assign] = {}
+    for assign in trace.assigns():
+        bindings.setdefault(id(assign.value), assign)
     for call in trace.calls("builtins.list.append"):
         value = deref(call.receiver) if call.receiver is not None else None
         if isinstance(value, Sequence) and call.arguments and not in_test(call):
             if id(value) not in found:
                 made = trace.maker(value)
-                bound = next((item for item in trace.assigns() if item.value is value), None)
+                bound = bindings.get(id(value))
                 if made is None and bound is None:
                     continue
                 found[id(value)] = Memory(made or bound, value)  # type: ignore[arg-type]

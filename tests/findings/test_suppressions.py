@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from oomlint.documents.python_file import document_from_text
 from oomlint.documents.text_edits import apply_edits
+from oomlint.findings import suppressions
 from oomlint.findings.suppressions import Suppressions, Unused
 
 KNOWN = {
@@ -277,3 +278,38 @@ def test_an_unused_suppression_can_be_kept_on_purpose_but_does_not_keep_itself()
     assert covered("x  # noqa: OOM301  # oomlint: ignore[unused-suppression]\n", 1, "OOM000")
     assert not covered("x  # noqa: OOM\n", 1, "OOM000")
     assert not covered("x  # oomlint: ignore\n", 1, "OOM000")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "x = 1  # noqa: OOM301\n",
+        "x = 1  # oomlint: ignore[OOM301]\n",
+        "# oomlint: ignore[OOM301]\n",
+        "# oomlint: disable[OOM301]\nx = 1\n# oomlint: enable[OOM301]\n",
+    ],
+)
+def test_a_finding_asks_the_comments_beside_it_and_not_all_of_the_file(
+    row: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+    real = suppressions._selects
+
+    def counted(text: str, code: str, name: str) -> bool:
+        nonlocal asked
+        asked += 1
+        return real(text, code, name)
+
+    monkeypatch.setattr(suppressions, "_selects", counted)
+
+    def cost(count: int) -> int:
+        nonlocal asked
+        asked = 0
+        sheet = of(row * count + "y = 2\n")
+        for line in range(1, count + 1):
+            sheet.covers("OOM301", line, line, "shuffle-buffer-large")
+            sheet.covers("OOM302", line, line, "cache-in-memory")
+        return asked
+
+    # Each comment is asked at most a few times: of the rows 1 to 200 only so many have one.
+    assert 0 < cost(200) <= 2 * cost(100) <= 2 * 100 * 6
