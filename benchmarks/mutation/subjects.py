@@ -99,10 +99,41 @@ OF_RULES = (
     "tests/test_myths.py",
     "tests/rules",
 )
-NUMBERS = (
-    "tests/dryrun/test_numpy_shapes.py",
-    "tests/dryrun/test_provenance.py",
-    "tests/dryrun/test_trace.py",
+QUERIES_OF_SIZES = (
+    "attention_scores",
+    "dense_kernels",
+    "embedding_tables",
+    "recurrent_states",
+    "saved_activations",
+    "tensor_sizes",
+    "vocabulary_outputs",
 )
 
-SUBJECTS = (*(Subject(folder.replace("/", "."), _modules(folder), OF_RULES) for folder in RULES),)
+SUBJECTS = (
+    *(Subject(folder.replace("/", "."), _modules(folder), OF_RULES) for folder in RULES),
+    Subject("sizes of models", _modules("oomlint/dryrun/queries", *QUERIES_OF_SIZES), OF_RULES),
+    Subject(
+        "shapes, types and bytes",
+        (
+            "oomlint.dryrun.sizes",
+            *_modules("oomlint/dryrun/values", "arrays", "data", "dtypes", "indexing", "shapes"),
+            "oomlint.dryrun.catalog.keras.dims",
+            "oomlint.findings.evidence",
+        ),
+        (
+            "tests/dryrun/test_size_arithmetic.py",
+            "tests/dryrun/test_numpy_shapes.py",
+            "tests/dryrun/test_provenance.py",
+            "tests/rules",
+        ),
+        keep_traces=False,
+        most_tests=60,
+    ),
+    Subject(
+        "what fits",
+        ("oomlint.estimate.verdicts", "oomlint.estimate.worker.solve", "oomlint.project.gpus"),
+        ("tests/estimate/test_verdicts.py", "tests/estimate/test_solve.py", "tests/project/test_gpus.py"),
+        keep_traces=False,
+        most_tests=60,
+    ),
+)
