@@ -5,6 +5,7 @@ Asked only about code that has a finding: the answers walk the block.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,12 @@ def last_statement(block: cst.BaseSuite) -> cst.CSTNode | None:
     if isinstance(last, cst.SimpleStatementLine) and last.body:
         return last.body[-1]
     return last
+
+
+def rows_of(statement: cst.CSTNode) -> tuple[str, ...]:
+    """A statement as an edit takes the lines that it inserts: with four blanks for a level."""
+    code = cst.Module([], default_indent=" " * 4, default_newline="\n").code_for_node(statement)
+    return tuple(re.split(r"\r\n?|\n", code.rstrip("\r\n")))
 
 
 def index_of(block: Sequence[cst.CSTNode], node: cst.CSTNode) -> int | None:

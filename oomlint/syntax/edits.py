@@ -100,6 +100,15 @@ class MoveBefore:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveAfter:
+    """The same, to behind another statement, which may be the one that they stand in."""
+
+    place: Place  # the first statement moved
+    last: Place  # the last statement moved (may be the same)
+    target: Place
+
+
+@dataclass(frozen=True, slots=True)
 class AddImport:
     """Make sure that the file imports this (e.g. `import tensorflow as tf`), after the imports it has."""
 
@@ -135,6 +144,7 @@ Edit = Union[
     InsertAfter,
     RemoveStatement,
     MoveBefore,
+    MoveAfter,
     AddImport,
     MoveInChain,
     CallOn,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import libcst as cst
 
 from oomlint.syntax.positions import PositionError, Positions
 from oomlint.syntax.source import Source
+
+_NEWLINE = re.compile(r"\r\n?|\n")
 
 
 class EditError(Exception):
@@ -84,7 +87,9 @@ class Layout:
 
     def block(self, lines: Iterable[str], indent: str) -> str:
         """Lines of an edit as rows of the file, each with its newline."""
-        rows = (row for line in lines for row in line.split("\n"))
+        rows = [row for line in lines for row in _NEWLINE.split(line)]
+        if len(rows) > 1 and any(row.count(quotes) % 2 for row in rows for quotes in ('"""', "'''")):
+            raise EditError("a string over several rows would be indented anew")
         return "".join(
             f"{indent}{self.in_own_unit(row)}{self.newline}" if row.strip() else self.newline for row in rows
         )

@@ -7,6 +7,7 @@ at which token they start and end, and adds the token lengths up at the end.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -22,6 +23,7 @@ from oomlint.syntax.recursion import with_room
 from oomlint.syntax.source import Source
 
 _DROPPED = frozenset(" \t\f\r\n\\")
+_ROWS = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+$")
 _UNWATCHED = nullcontext()
 
 
@@ -165,7 +167,8 @@ class _Alignment:
     """Generated code and the text it came from.
 
     They are the same but for blanks that LibCST does not keep: a form feed at the start of a statement,
-    blank lines above an indented comment at the end, a lone ``\\r`` at the end of the file.
+    blank lines above an indented comment at the end, a lone ``\\r`` at the end of the file. Of several comments
+    at the end that are indented differently it loses some.
     """
 
     def __init__(self, generated: str, text: str) -> None:
@@ -173,6 +176,28 @@ class _Alignment:
         self._shift: list[int] = []
         if generated == text:
             return
+        try:
+            self._take(generated, text, 0, 0)
+        except PositionError:
+            self._from, self._shift = [], []
+            self._take_rows(_ROWS.findall(generated), _ROWS.findall(text))
+
+    def _take_rows(self, generated: list[str], text: list[str]) -> None:
+        """Row by row: those that only the text has may be comments."""
+        from difflib import SequenceMatcher  # few files need it
+
+        ours, theirs = ([0, *accumulate(map(len, rows))] for rows in (generated, text))
+        for tag, first, last, above, below in SequenceMatcher(None, generated, text).get_opcodes():
+            if tag == "insert" and all(
+                row.lstrip(" \t\f")[:1] in ("#", "", "\r", "\n") for row in text[above:below]
+            ):
+                continue
+            self._from.append(ours[first])
+            self._shift.append(theirs[above] - ours[first])
+            self._take("".join(generated[first:last]), "".join(text[above:below]), ours[first], theirs[above])
+
+    def _take(self, generated: str, text: str, before: int, before_there: int) -> None:
+        """Character by character; `before` and `before_there` are what stands before each of the two."""
         there = 0
         for here, character in enumerate(generated):
             skipped = there
@@ -181,8 +206,8 @@ class _Alignment:
             if there >= len(text) or text[there] != character:
                 raise PositionError("the parsed code differs from the text")
             if there != skipped:
-                self._from.append(here)
-                self._shift.append(there - here)
+                self._from.append(before + here)
+                self._shift.append(before_there + there - before - here)
             there += 1
         if not _DROPPED.issuperset(text[there:]):
             raise PositionError("the parsed code differs from the text")

@@ -18,6 +18,7 @@ from oomlint.syntax.edits import (
     Edit,
     InsertAfter,
     InsertBefore,
+    MoveAfter,
     MoveBefore,
     MoveInChain,
     RemoveArgument,
@@ -75,7 +76,7 @@ def named_nodes(edit: Edit) -> Iterator[cst.CSTNode]:
         case AddArgument() | RemoveArgument():
             if isinstance(edit.place.node, cst.Call):
                 yield from call_nodes(edit.place.node)
-        case MoveBefore():
+        case MoveBefore() | MoveAfter():
             yield edit.last.node
             yield edit.target.node
         case MoveInChain() | CallOn():
@@ -90,7 +91,7 @@ def _look_up_statements(layout: Layout, fixes: Sequence[Sequence[Edit]]) -> None
             match edit:
                 case InsertBefore() | InsertAfter() | RemoveStatement():
                     nodes += anchor(layout, edit.place.node).nodes()
-                case MoveBefore():
+                case MoveBefore() | MoveAfter():
                     moved = _moved(layout, edit)
                     nodes += (*moved.first.nodes(), *moved.last.nodes(), *long_strings(moved.statements))
                     nodes += anchor(layout, edit.target.node).nodes()
@@ -102,7 +103,7 @@ def _look_up_statements(layout: Layout, fixes: Sequence[Sequence[Edit]]) -> None
     layout.look_up(nodes)
 
 
-def _moved(layout: Layout, edit: MoveBefore) -> Moved:
+def _moved(layout: Layout, edit: MoveBefore | MoveAfter) -> Moved:
     return Moved(anchor(layout, edit.place.node), anchor(layout, edit.last.node))
 
 
@@ -153,6 +154,9 @@ def _text_edits(layout: Layout, edits: Sequence[Edit]) -> list[TextEdit]:
             case MoveBefore(target=target):
                 moves.append(_moved(layout, edit))
                 found += insert_moved(layout, moves[-1], anchor(layout, target.node))
+            case MoveAfter(target=target):
+                moves.append(_moved(layout, edit))
+                found += insert_moved(layout, moves[-1], anchor(layout, target.node), behind=True)
             case AddImport(place=place, statement=statement):
                 imports.setdefault(statement, place.node)
     for call, without, added in calls.values():

@@ -30,8 +30,12 @@ def _insert_before(layout: Layout, place: Anchor, block: Callable[[str], str]) -
 
 def insert_after(layout: Layout, place: Anchor, lines: Sequence[str]) -> list[TextEdit]:
     """Insert rows below a statement."""
+    return _insert_after(layout, place, lambda indent: layout.block(lines, indent))
+
+
+def _insert_after(layout: Layout, place: Anchor, made: Callable[[str], str]) -> list[TextEdit]:
     indent = place.indent(layout)
-    block = layout.block(lines, indent)
+    block = made(indent)
     edits = _opened(layout, place)
     if place.small is not None and place.small < len(place.smalls) - 1:
         return [
@@ -76,7 +80,7 @@ class Moved:
         return list(siblings[low : high + 1])
 
 
-def insert_moved(layout: Layout, moved: Moved, target: Anchor) -> list[TextEdit]:
+def insert_moved(layout: Layout, moved: Moved, target: Anchor, *, behind: bool = False) -> list[TextEdit]:
     """The insertion of a move; :func:`remove` does the rest."""
     statements = moved.statements
     if any(node is statement for node in target.path for statement in statements):
@@ -90,12 +94,12 @@ def insert_moved(layout: Layout, moved: Moved, target: Anchor) -> list[TextEdit]
         rows = list(_whole_rows(layout, first, last, statements))
 
     if not first.is_inline and _blank_above(layout, first.first_row(layout)) is not None:
-        rows.append((layout.newline, False))  # what stood apart stands apart
+        rows.insert(0 if behind else len(rows), (layout.newline, False))  # what stood apart stands apart
 
     def block(indent: str) -> str:
         return "".join(row if raw or not row.strip() else indent + row for row, raw in rows)
 
-    return _insert_before(layout, target, block)
+    return (_insert_after if behind else _insert_before)(layout, target, block)
 
 
 def _blank_above(layout: Layout, row: int) -> int | None:

@@ -76,7 +76,7 @@ from oomlint.dryrun.values.training import Model, Optimizer, Strategy
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import index_of
-from oomlint.syntax.edits import Edit, InsertAfter, MoveBefore, RemoveStatement
+from oomlint.syntax.edits import Edit, MoveAfter, MoveBefore
 from oomlint.syntax.place import Place
 
 RULE = Rule(
@@ -317,9 +317,7 @@ def _move_in(trace: Trace, statement: Place | None, strategy: Strategy) -> Fix |
     if inner and here == at - 1:
         edits = (MoveBefore(statement, statement, place(inner[0])),)
     elif inner and here == at + 1 and isinstance(statement.node, cst.SimpleStatementLine):
-        plain = statement.node.with_changes(leading_lines=())
-        lines = tuple(trace.source.code(plain).rstrip("\r\n").splitlines())
-        edits = (InsertAfter(place(inner[-1]), lines), RemoveStatement(statement))
+        edits = (MoveAfter(statement, statement, place(inner[-1])),)
     return Fix("move it into the scope", Safety.UNSAFE, edits) if edits else None
 
 

@@ -83,7 +83,7 @@ from oomlint.rules.training_loop import attempts
 
 from oomlint.dryrun.trace import Call, Handler, Loop
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.syntax.edits import Edit, InsertAfter, RemoveStatement
+from oomlint.syntax.edits import MoveAfter
 from oomlint.syntax.uses import uses
 
 if TYPE_CHECKING:
@@ -213,7 +213,6 @@ def _fix(item: attempts.Attempt, attempt: cst.Try) -> Fix | None:
     if handler.name is not None and uses(handler.body, attempts.names_of(handler.name.name)[0]):
         return None
     source = item.facts.place.source
-    lines = [text for line in handler.body.body for text in source.code(line).rstrip("\n").split("\n")]
-    edits: list[Edit] = [InsertAfter(source.place(attempt), tuple(lines))]
-    edits.extend(RemoveStatement(source.place(line)) for line in handler.body.body)
-    return Fix("prepare the next attempt after the handler", Safety.UNSAFE, tuple(edits))
+    first, behind = source.place(handler.body.body[0]), source.place(handler.body.body[-1])
+    edits = (MoveAfter(first, behind, source.place(attempt)),)
+    return Fix("prepare the next attempt after the handler", Safety.UNSAFE, edits)

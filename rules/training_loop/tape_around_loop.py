@@ -74,7 +74,8 @@ from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Try, Within
 from oomlint.dryrun.values.base import Const, Unknown, deref
 from oomlint.dryrun.values.training import Gradients, Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.syntax.edits import AddArgument, Edit, InsertAfter, InsertBefore, RemoveStatement
+from oomlint.syntax.blocks import rows_of
+from oomlint.syntax.edits import AddArgument, Edit, InsertBefore, MoveAfter, RemoveStatement
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -173,9 +174,11 @@ def _swapped(block: cst.With, tape: Tape) -> Fix | None:
         case cst.IndentedBlock(body=[cst.For(orelse=None) as loop]):
             inner = block.with_changes(body=loop.body, leading_lines=())
             outer = loop.with_changes(body=cst.IndentedBlock(body=[inner]), leading_lines=block.leading_lines)
-            text = made.source.code(outer.with_changes(leading_lines=()))
             place = made.source.place(block)
-            edits = (InsertBefore(place, tuple(text.rstrip("\n").split("\n"))), RemoveStatement(place))
+            edits = (
+                InsertBefore(place, rows_of(outer.with_changes(leading_lines=()))),
+                RemoveStatement(place),
+            )
             return Fix("open a tape for every batch", Safety.UNSAFE, edits)
     return None
 
@@ -266,8 +269,6 @@ def _moved_out(tape: Tape, call: Call) -> Fix | None:
     start = next((index for index, line in enumerate(body) if line is call.statement.node), None)
     if start is None or start == 0:
         return None
-    lines = [text for line in body[start:] for text in made.source.code(line).rstrip("\n").split("\n")]
-    source = made.source
-    edits: list[Edit] = [InsertAfter(source.place(block), tuple(lines))]
-    edits.extend(RemoveStatement(source.place(line)) for line in body[start:])
-    return Fix("take the gradients after the block", Safety.UNSAFE, tuple(edits))
+    place = made.source.place
+    edits = (MoveAfter(place(body[start]), place(body[-1]), place(block)),)
+    return Fix("take the gradients after the block", Safety.UNSAFE, edits)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 import pytest
-from robustness.properties import Checks
+from robustness.properties import ALL, Checks
 
 from oomlint.documents.python_file import document_from_text
+from oomlint.findings.applying import fix_document
 from oomlint.findings.registry import load_rules
 from oomlint.syntax.parse import parse
 
@@ -24,6 +25,42 @@ PROGRAMS = {
     "form feeds and carriage returns": f"from tensorflow import keras\nif a:\n\x0c  if b:\n\x0c    c = 1\n\x0c  d = 2\n{FIT}".replace(
         "\n", "\r"
     ),
+    # LibCST loses all but the last of the comments, so that no finding had a place.
+    "indented comments at the end": f"from tensorflow import keras\n{FIT}if flag:\n    pass\n        # a\n\n    # b\n  # c",
+    "comments behind a block of one row at the end": f"from tensorflow import keras\n{FIT}match x:\n    case 1:\n        match y:\n            case _: pass\n  # a\n\n\x0c\n   \n",
+    # Rows of a block were cut at the \n of a \r\n, so that a backslash stood before a \r of its own.
+    "a loop moved out of a tape with backslashes and carriage returns": """\
+import tensorflow as tf
+with tf.GradientTape() as tape:
+    for x, y in \\
+        train:
+        loss = tf.reduce_mean(tf.square(model(x) - y))
+        grads = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(grads, model.trainable_variables))
+""".replace("\n", "\r\n"),
+    # Two levels of two blanks were taken for one of four, and the rows of a string for code.
+    "a handler's blocks of two blanks and its strings": """\
+from tensorflow import keras
+import tensorflow as tf
+model = keras.applications.ResNet50(weights=None, classes=10)
+model.compile("adam", "mse")
+data = keras.utils.image_dataset_from_directory("food", image_size=(224, 224), batch_size=None)
+size = 256
+batches = data.batch(size)
+while True:
+  try:
+    model.fit(batches, epochs=3)
+    break
+  except tf.errors.ResourceExhaustedError:
+    # half of it
+    size //= 2
+    if size < 8:
+      for word in "ab":
+        print(word, '''
+  in a string
+        ''')
+    batches = data.batch(size)
+""",
 }
 
 
@@ -34,6 +71,17 @@ def test_a_program_that_went_wrong(name: str):
     assert found
     assert "OOM001" not in {one.code for one in found}
     assert not CHECKS.complaints(text, silence=9)
+
+
+def test_statements_that_are_moved_stay_what_they_are():
+    document = document_from_text(PROGRAMS["a handler's blocks of two blanks and its strings"], "program.py")
+    outcome = fix_document(document, CHECKS.check, ALL)
+    assert "OOM412" in {one.code for one in outcome.applied}
+    loop, changed = ast.parse(document.text).body[-1], ast.parse(outcome.document.text).body[-1]
+    assert [ast.dump(one) for one in loop.body[0].handlers[0].body] == [
+        ast.dump(one) for one in changed.body[1:]
+    ]
+    assert outcome.document.text.count("# half of it") == 1
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if "form feed" in name])

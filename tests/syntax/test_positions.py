@@ -45,7 +45,7 @@ def test_every_node_of_real_files_stands_where_libcst_says(path: Path) -> None:
 PIECES = [
     "x = 1", "\x0cx = 1", "if a:\n    b", "if a:\n    b\n\x0c    c", "if a:\n  b\n\n\n  # c", "# c", "", "   ",
     "def f():\n\ta\n\n\tb", "x = '''\r\n'''", "é = 'é'; b", "f(\n  a, # c\n\x0c  b)", "class A: x = 1", "\\\nx",
-    "if a:\n    b\n\\\n    c", "f'{a!r:>{b}}'", "with (a as b,\n  c): pass",
+    "if a:\n    b\n\\\n    c", "if a:\n    b\n        # c\n\n    # d\n  # e", "match a:\n    case b: pass\n  # c", "f'{a!r:>{b}}'", "with (a as b,\n  c): pass",
     "@d\n\n# c\n@e\nasync def f(*, a: int = (1)) -> b: await c",
 ]  # fmt: skip
 

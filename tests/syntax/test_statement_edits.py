@@ -6,7 +6,7 @@ import libcst as cst
 import pytest
 from syntax.edited_code import Code, edited
 
-from oomlint.syntax.edits import AddImport, InsertAfter, InsertBefore, MoveBefore, RemoveStatement
+from oomlint.syntax.edits import AddImport, InsertAfter, InsertBefore, MoveAfter, MoveBefore, RemoveStatement
 from oomlint.syntax.resolve import EditError
 
 LINES = ("for g in gs:", "    use(g)")
@@ -139,6 +139,39 @@ def test_move_before(before: str, first: str, last: str, target: str, after: str
         return MoveBefore(code.statement(first), code.statement(last), code.statement(target))
 
     assert edited(before, edits) == after
+
+
+# The statements go behind what they stand in, or behind another.
+MOVED_BEHIND = [
+    ("try:\n    a\nexcept B:\n    x = 1\n    y\nc\n", "x", "y", "try", "try:\n    a\nexcept B:\n    pass\nx = 1\ny\nc\n"),
+    ("while a:\n  with b:\n    c\n    # of x\n    x = 1\n  d\n", "x", "x", "with",
+     "while a:\n  with b:\n    c\n  # of x\n  x = 1\n  d\n"),
+    ("if a:\r\n    b\r\n    x = 1 + \\\r\n        2\r\nc\r\n", "x", "x", "if",
+     "if a:\r\n    b\r\nx = 1 + \\\r\n    2\r\nc\r\n"),
+    ("if a:\n  b\n  if x:\n    if y:\n      z = '''\n    kept\n'''\n", "if x", "if x", "if a",
+     "if a:\n  b\nif x:\n  if y:\n    z = '''\n    kept\n'''\n"),
+    ("with a:\n    b\n\n# of x\nx = 1  # end\nc\n", "x", "x", "b", "with a:\n    b\n\n    # of x\n    x = 1  # end\n\nc\n"),
+    ("with a: b\nx = 1\n", "x", "x", "b", "with a:\n    b\n    x = 1\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "first", "last", "target", "after"), MOVED_BEHIND)
+def test_move_after(before: str, first: str, last: str, target: str, after: str) -> None:
+    def edits(code: Code) -> MoveAfter:
+        return MoveAfter(code.statement(first), code.statement(last), code.statement(target))
+
+    assert edited(before, edits) == after
+
+
+@pytest.mark.parametrize("lines", [("for b in \\\r\n  c:", "    d"), ("for b in \\", "  c:", "    d")])
+def test_rows_of_code_that_is_inserted_end_as_those_of_the_file(lines: tuple[str, ...]) -> None:
+    after = edited("if a:\r\n\tx = 1\r\n", lambda code: InsertBefore(code.statement("x"), lines))
+    assert after == "if a:\r\n\tfor b in \\\r\n\t  c:\r\n\t\td\r\n\tx = 1\r\n"
+
+
+def test_a_string_over_several_rows_is_not_inserted() -> None:
+    with pytest.raises(EditError):
+        edited("if a:\n    x = 1\n", lambda code: InsertBefore(code.statement("x"), ("y = '''a\nb'''",)))
 
 
 def test_nothing_is_moved_into_itself_or_backwards() -> None:
