@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -166,6 +167,11 @@ def tags_into(arguments: Arguments) -> frozenset[str]:
 def library_call(run: Run, call: Call, targets: tuple[str, ...]) -> Value:
     """A call of a library's function or class: recorded, and its value taken from the catalog."""
     call.signature = run.catalog.signatures.get(call.name, ())
+    if others := run.catalog.other_names.get(call.name):
+        call.arguments = tuple(
+            replace(argument, name=others[argument.name]) if argument.name in others else argument
+            for argument in call.arguments
+        )
     call.statement, call.targets = run.statement, targets
     if not call.name.startswith("builtins."):
         run.record(call)

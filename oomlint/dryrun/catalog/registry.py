@@ -43,6 +43,7 @@ class Catalog:
     functions: dict[str, Handler] = field(default_factory=dict)
     prefixes: dict[str, Handler] = field(default_factory=dict)
     signatures: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    other_names: dict[str, dict[str, str]] = field(default_factory=dict)
     methods: dict[tuple[type, str], Handler] = field(default_factory=dict)
     attributes: dict[tuple[type, str], AttributeHandler] = field(default_factory=dict)
     constants: dict[str, AttributeHandler] = field(default_factory=dict)

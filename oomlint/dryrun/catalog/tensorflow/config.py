@@ -21,6 +21,7 @@ signature("tf.config.set_logical_device_configuration", "device logical_devices"
 signature("tf.config.set_visible_devices", "devices device_type")
 signature("tf.config.get_visible_devices", "device_type")
 signature("tf.device", "device_name")
+signature("keras.distribution.list_devices", "device_type")
 
 # What a test on the number of devices says where it holds.
 SEVERAL, ONE, SOME, NONE_THERE = "several-gpus", "one-gpu", "some-gpus", "no-gpus"
