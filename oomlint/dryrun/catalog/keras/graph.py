@@ -90,7 +90,7 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
     stop = {
         id(item.producer) for item in tensors(inputs) if isinstance(item, Array) and item.producer is not None
     }
-    seen: set[int] = set()
+    seen: dict[int, Value] = {}  # tensors, too: `x = x + x` reaches the one before by two ways, that one by four
     known: set[int] = set()
     decided: Decided = {}
     stack: list[tuple[Value, bool]] = [(item, False) for item in reversed(tensors(outputs))]
@@ -103,6 +103,9 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
                 known.add(id(value.layer))
                 graph.layers.append(value.layer)
             continue
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
         if isinstance(value, Array):
             if value.producer is None:
                 graph.sure = False
@@ -115,9 +118,6 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
             else:
                 stack.extend((item, False) for item in reversed(tensors(value)))
         elif isinstance(value, Node):
-            if id(value) in seen:
-                continue
-            seen.add(id(value))
             if value.either:
                 way = likely_way(value, decided)
                 graph.sure = graph.sure and way is not None

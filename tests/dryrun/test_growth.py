@@ -1,0 +1,50 @@
+"""How the cost of the parts of a dry run grows with what they work on, counted in visits and not in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from oomlint.documents.python_file import document_from_text
+from oomlint.dryrun import dry_run
+from oomlint.dryrun.catalog.keras import graph
+from oomlint.syntax.parse import parse
+
+
+def counting(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> Callable[[str], int]:
+    """A function that says how often another is called during the dry run of a script."""
+    calls = 0
+    real = getattr(owner, name)
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return real(*arguments)
+
+    monkeypatch.setattr(owner, name, counted)
+
+    def during(text: str) -> int:
+        nonlocal calls
+        calls = 0
+        dry_run(parse(document_from_text(text, "snippet.py")))
+        return calls
+
+    return during
+
+
+@pytest.mark.parametrize(
+    "step", ["h = h + h", "h = h + keras.layers.Dense(64)(h)", "h = keras.layers.Add()([h, h])"]
+)
+def test_a_graph_is_walked_once_however_many_ways_lead_to_a_tensor(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visits = counting(monkeypatch, graph, "tensors")
+
+    def cost(steps: int) -> int:
+        rows = f"{step}\n" * steps
+        return visits(f"import keras\nh = i = keras.Input((64,))\n{rows}m = keras.Model(i, h)\nm.fit(x, y)\n")
+
+    small, large = cost(8), cost(16)
+    assert 0 < large <= 2 * small
