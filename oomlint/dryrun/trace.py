@@ -10,20 +10,21 @@ import libcst as cst
 
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function, Method
+from oomlint.syntax.records import record
 
 if TYPE_CHECKING:
     from oomlint.syntax.place import Place
     from oomlint.syntax.source import Source
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Frame:
     """One surrounding thing at an event. Subclasses say which."""
 
     place: Place
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Loop(Frame):
     """A for, while or comprehension loop. `trip` is the number of rounds where it is known."""
 
@@ -35,7 +36,7 @@ class Loop(Frame):
     targets: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Branch(Frame):
     """One side of an `if`, conditional expression or `match` whose test is not constant."""
 
@@ -44,7 +45,7 @@ class Branch(Frame):
     test_node: cst.CSTNode | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Body(Frame):
     """The body of a function of the program, entered from a call (or, `called` false, by nobody).
 
@@ -57,7 +58,7 @@ class Body(Frame):
     statement: Place | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Within(Frame):
     """The body of a `with` statement; `manager` is the context manager, `name` what it was bound to."""
 
@@ -76,14 +77,14 @@ class HandlerFacts:
     bare: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Try(Frame):
     """The body of a `try`; its handlers say what is caught there."""
 
     handlers: tuple[HandlerFacts, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Handler(Frame):
     """The body of an `except` clause."""
 
@@ -91,7 +92,7 @@ class Handler(Frame):
     attempt: Try
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Role(Frame):
     """A library runs this code in a role of its own: `tf.data.map`, `tf.function`, `child-process`, `callback`, ..."""
 
@@ -102,7 +103,7 @@ class Role(Frame):
 F = TypeVar("F", bound=Frame)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Context:
     """Frames from the innermost outwards, shared between events (a linked list)."""
 
@@ -163,7 +164,7 @@ class Context:
             yield frame
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Argument:
     """One argument of a call: its value, its keyword, and where its expression stands."""
 

@@ -98,7 +98,7 @@ def is_computed(trace: Trace, value: Value, depth: int) -> bool:
         isinstance(value, Array) and value.library == "variable" and depth > 0
     ):
         return True
-    maker = trace.maker(value)
+    maker = trace.maker(value) or trace.subscript(value)
     if maker is None or depth > 8 or maker.name.startswith(SESSIONS) or maker.name in OF_A_GRAPH:
         return False
     tensor = isinstance(value, Array) and value.library == "tensor"
@@ -122,6 +122,12 @@ def before_a_session(trace: Trace, kept: Kept) -> bool:
     body = kept.call.context.innermost(Body)
     sessions = trace.calls("tf.Session", "tf.InteractiveSession")
     return body is not None and any(call.context.innermost(Body) is body for call in sessions)
+
+
+def is_text(kept: Kept) -> bool:
+    """Whether strings are kept, which no GPU holds: a generated text, token by token."""
+    items = (kept.container.items or []) if isinstance(kept.container, Sequence) else []
+    return any(isinstance(one, Array) and one.dtype == "string" for one in (kept.value, *map(deref, items)))
 
 
 def is_scalar(kept: Kept, targets: set[int]) -> bool:

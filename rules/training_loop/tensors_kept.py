@@ -121,6 +121,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         rounds = keeping.rounds_of(trace, kept)
         if rounds is None or keeping.is_bounded(trace, kept) or fates.of(kept).reset:
             continue
+        if keeping.is_text(kept):
+            continue
         if keeping.is_one_per_variable(trace, rounds[0]) or keeping.before_a_session(trace, kept):
             continue
         seen.add(id(kept.call.node))
