@@ -8,9 +8,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
+
+from patching import living_functions
 
 import oomlint.dryrun
 import oomlint.testing
+from oomlint.dryrun.queries import once
 from oomlint.engine import document as engine_document
 from oomlint.engine import located
 from oomlint.syntax.parse import parse
@@ -20,11 +24,10 @@ _Key = tuple[str, str, str]
 
 
 class Kept:
-    """Traces by text; `fresh` makes all of them anew, without what rules have left in them."""
+    """Traces and parses by text."""
 
     def __init__(self) -> None:
         self.sources: dict[_Key, Any] = {}
-        self.asked: dict[_Key, tuple[Any, Any]] = {}
         self.traces: dict[_Key, Any] = {}
         self.places: dict[Any, Any] = {}
         self.find_positions = located._positions
@@ -70,14 +73,16 @@ class Kept:
         beside = "\n".join(getattr(resolver, "texts", {}).values())
         key = (source.document.filename, source.document.text, beside)
         if key not in self.traces:
-            self.asked[key] = (source, resolver)
             self.traces[key] = self.dry_run(source, resolver, *more)
         return self.traces[key]
 
-    def fresh(self) -> None:
-        """Traces that no rule has looked at."""
-        for key, (source, resolver) in self.asked.items():
-            self.traces[key] = self.dry_run(source, resolver)
+    def forget(self) -> None:
+        """Drop what rules' questions have left with the traces: a mutant has to ask by itself."""
+        for function in living_functions():
+            if function.__code__.co_filename == once.__file__ and function.__closure__:
+                for cell in function.__closure__:
+                    if isinstance(cell.cell_contents, WeakKeyDictionary):
+                        cell.cell_contents.clear()
 
 
 def keep_markers() -> None:

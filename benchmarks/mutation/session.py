@@ -75,7 +75,7 @@ class Session:
             kept.switch_on()
             for item in items:
                 _run([item])
-            kept.fresh()
+            kept.forget()
         covered, seconds, broken, self.told = _in_child(lambda: _coverage(items, loaded))
         for name in broken:
             print(f"fails without a mutant, left out: {name}", flush=True)

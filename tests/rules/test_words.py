@@ -19,12 +19,13 @@ BAD = {fixture.id: fixture for fixture in fixtures("bad")}
 
 def _wanted() -> dict[str, dict[int, list[str]]]:
     found: dict[str, dict[int, list[str]]] = {}
+    here: list[str] = []
     for line in Path(__file__).with_name("words.txt").read_text("utf-8").splitlines():
         if line.startswith("  "):
-            found[name][int(row)].append(line.strip())
+            here.append(line.strip())
         elif line:
             name, row = line.split()
-            found.setdefault(name, {})[int(row)] = []
+            here = found.setdefault(name, {})[int(row)] = []
     return found
 
 
