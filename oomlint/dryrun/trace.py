@@ -369,9 +369,7 @@ class Trace:
 
     def calls_under(self, prefix: str) -> list[Call]:
         """Calls whose canonical name begins with a prefix (`tf.config.`), in order."""
-        table = self._by_name or {}
-        found = [call for name, calls in table.items() if name.startswith(prefix) for call in calls]
-        return sorted(found, key=lambda call: call.index)
+        return self.calls(*(name for name in self._by_name or {} if name.startswith(prefix)))
 
     def all_calls(self) -> Iterator[Call]:
         """Every call, in order."""
