@@ -1,0 +1,66 @@
+"""A script and its rewriting say the same: programs of our own in every way, and in each way some of the fixtures.
+
+All fixtures in all ways: `python benchmarks/robustness/rewritings.py`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import islice
+
+import pytest
+from fixture_files import Fixture, fixtures
+from metamorphic.compare import Subject
+from metamorphic.everything import TRANSFORMATIONS
+from metamorphic.subjects import EXCEPTIONS, PROGRAMS, exception
+
+from oomlint.testing import mismatches
+
+FIXTURES = fixtures("bad", "like")
+OF_EACH = 8  # fixtures for each way
+
+
+@cache
+def _program(name: str) -> Subject:
+    return Subject(PROGRAMS / name)
+
+
+@cache
+def _subject(fixture: Fixture) -> Subject:
+    return Subject(fixture.path, fixture)
+
+
+def _names() -> list[str]:
+    return sorted(path.name for path in PROGRAMS.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", _names())
+def test_programs_have_what_is_marked(name: str):
+    subject = _program(name)
+    told = {(said.code, said.severity) for said in subject.found()}
+    assert len(told) >= 2
+    missing = [one for one in mismatches(subject.text, subject.diagnostics()) if one.startswith("missing")]
+    assert not missing
+
+
+@pytest.mark.parametrize("name", TRANSFORMATIONS)
+def test_the_same_is_found(name: str):
+    start = 97 * list(TRANSFORMATIONS).index(name) % len(FIXTURES)
+    spread = (FIXTURES[(start + 61 * index) % len(FIXTURES)] for index in range(len(FIXTURES)))
+    chosen = [_program(one) for one in _names()]
+    applied = [subject for subject in chosen if TRANSFORMATIONS[name](subject.code) is not None]
+    applicable = (one for one in map(_subject, spread) if TRANSFORMATIONS[name](one.code) is not None)
+    applied += islice(applicable, OF_EACH)
+    assert len(applied) >= 3
+    wrong = []
+    for subject in applied:
+        rewriting = TRANSFORMATIONS[name](subject.code)
+        assert rewriting is not None
+        differ = subject.differences(rewriting)
+        if differ and exception(subject, name, differ) is None:
+            wrong += [subject.name, *differ]
+    assert not wrong, "\n    ".join(wrong)
+
+
+def test_exceptions_are_few():
+    assert len(EXCEPTIONS) <= 8
