@@ -1,4 +1,4 @@
-"""Small scripts for one rule each, many to a file: a bound met and missed, one condition of several left out.
+"""Small scripts for one rule each, many to a file (`rules/*.txt`): a bound met and missed, one condition of several left out.
 
 A script begins with a row `### OOM301 what it shows`. Under it may stand `# keras: 3.9`, `# host: 16 GB`, `# gpu: 24 GB`,
 `# card: T4` (its name, or none). What must be found is marked as in the fixtures; a script without a mark must be silent.
