@@ -42,7 +42,7 @@ def parse(document: Document) -> Source:
     PARSES.libcst += 1
     try:
         with trusting_the_parser():
-            return Source(document, cst.parse_module(_without_form_feeds(document)))
+            return Source(document, _parsed(_without_form_feeds(document)))
     except cst.ParserSyntaxError as error:
         raise _fault(document, error) from None
     except RecursionError:
@@ -79,6 +79,18 @@ def _without_form_feeds(document: Document) -> str:
             done = text.rindex("\f", found.start(), found.end()) + 1
     return "".join((*parts, text[done:]))
 
+
+def _parsed(text: str) -> cst.Module:
+    module = None
+    if len(text) > LARGE:
+        from oomlint.syntax.pieces import parsed_in_pieces
+
+        module = parsed_in_pieces(text)
+    return module or cst.parse_module(text)
+
+
+# Characters of a text from which on it is parsed in pieces, for the memory that the parser takes.
+LARGE = 60_000
 
 _VALIDATE = cst.CSTNode.__post_init__
 
