@@ -15,20 +15,19 @@ from oomlint.estimate.worker import generation
 from oomlint.estimate.worker.stand_ins import Data
 
 # Entries of the files that get_word_index fetches (imdb_word_index.json, reuters_word_index.json); they begin at 1.
+_NAMES = ("mnist", "fashion_mnist", "cifar10", "cifar100", "imdb")
 _WORDS = {"imdb": 88_584, "reuters": 30_979}
 
 
 @contextmanager
 def known_data_sets() -> Iterator[None]:
     """Inside, `keras.datasets` hands out shapes."""
-    from oomlint.dryrun.catalog.keras.data import DATASETS
-
     with ExitStack() as stack:
         for keras in generation.present():
-            for name, specs in DATASETS.items():
+            for name in _NAMES:
                 module = _module(keras, name)
                 if module is not None:
-                    stack.enter_context(patch.object(module, "load_data", _loading(name, specs)))
+                    stack.enter_context(patch.object(module, "load_data", _loading(name)))
             for name, count in _WORDS.items():
                 module = _module(keras, name)
                 if module is not None:
@@ -41,13 +40,17 @@ def _module(keras: Any, name: str) -> Any:
     return getattr(datasets, name, None) or sys.modules.get(f"{keras.__name__}.datasets.{name}")
 
 
-def _loading(name: str, specs: tuple[Any, ...]) -> Any:
+def _loading(name: str) -> Any:
     def load_data(*args: Any, **kwargs: Any) -> Any:
+        from oomlint.dryrun.catalog.keras.data import (
+            DATASETS,
+        )  # the parser that it brings takes a second to load
+
         shorter = name == "imdb" and kwargs.get("maxlen") is not None  # longer reviews are left out
         words = kwargs.get("num_words") if name == "imdb" else None
         parts = [
             Data((None,) if shorter else shape, dtype, name, words if dtype == "object" else None)
-            for shape, dtype in specs
+            for shape, dtype in DATASETS[name]
         ]
         return (parts[0], parts[1]), (parts[2], parts[3])
 
