@@ -165,7 +165,7 @@ def _show(chosen: dict[str, list[Mutant]], known: dict[str, Any]) -> None:
             elif mutant.key in known:
                 status = known[mutant.key]["status"]
                 rows[module][status] += 1
-                if status not in (*DEAD, "invalid"):
+                if status not in (*DEAD, "refused"):
                     left.append((mutant, status))
         if left:
             print(f"\n== {module}")
@@ -177,7 +177,7 @@ def _show(chosen: dict[str, list[Mutant]], known: dict[str, Any]) -> None:
     print()
     total: Counter[str] = Counter()
     families: dict[str, Counter[str]] = defaultdict(Counter)
-    heads = ("killed", "timeout", "survived", "uncovered", "equivalent", "invalid")
+    heads = ("killed", "timeout", "survived", "uncovered", "equivalent", "refused")
     print(f"{'':58}" + "".join(f"{head:>11}" for head in heads) + f"{'killed':>9}")
     for module, counts in rows.items():
         print(_line(module.removeprefix("oomlint."), counts, heads))

@@ -13,14 +13,15 @@ _NAMES = {
     "int": "int64", "int_": "int64", "intp": "int64", "long": "int64", "longlong": "int64", "intc": "int32",
     "uint": "uint64", "ubyte": "uint8", "byte": "int8", "short": "int16", "ushort": "uint16",
     "uintp": "uint64",
-    "bool_": "bool", "bool8": "bool", "boolean": "bool", "?": "bool", "complex": "complex128",
+    "bool_": "bool", "bool8": "bool", "boolean": "bool", "?": "bool", "b1": "bool", "complex": "complex128",
     "complex_": "complex128", "csingle": "complex64", "cdouble": "complex128",
     "d": "float64", "f": "float32", "e": "float16", "l": "int64", "i": "int32", "h": "int16", "b": "int8",
     "B": "uint8", "H": "uint16", "I": "uint32", "L": "uint64", "q": "int64", "Q": "uint64",
+    "F": "complex64", "D": "complex128",
     "str": "string", "str_": "string", "object": "object", "object_": "object", "O": "object",
     "bytes": "string",
 }  # fmt: skip
-_CODES = {"f": "float", "i": "int", "u": "uint", "b": "int", "c": "complex"}
+_CODES = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
 _FULL = {
     *(f"float{bits}" for bits in (16, 32, 64)),
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
@@ -39,7 +40,7 @@ def named(text: str) -> str | None:
         return _NAMES[code]
     if len(code) >= 2 and code[0] in _CODES and code[1:].isdigit():
         full = f"{_CODES[code[0]]}{int(code[1:]) * 8}"
-        return full if full in _FULL else "bool" if code == "b1" else None
+        return full if full in _FULL else None
     return "string" if code[:1] in ("U", "S") and code[1:].isdigit() else None
 
 
