@@ -66,7 +66,7 @@ def evaluate_call(run: Run, node: cst.Call) -> Value:
     before, run.called = run.called, node.func
     function = run.evaluate(node.func)
     run.called = before
-    path = imports.dotted(node.func.value) or None if isinstance(node.func, cst.Attribute) else None
+    path = imports.dotted(node.func.value) or None if type(node.func) is cst.Attribute else None
     arguments = evaluate_arguments(run, node.args)
     return apply(run, function, arguments, run.place(node), targets, path)
 
@@ -273,6 +273,21 @@ def enter(run: Run, function: Function, arguments: Arguments, place: Place, call
         run.record(made)
     if called and not (run.depth_allows(function, arguments) and run.spend()):
         return Unknown(tags=tags_into(arguments))
+    if run.abroad is not None and run.turn_back is None and function.source is not run.trace.source:
+        if run.abroad <= 0:
+            run.trace.exhausted = True
+            return Unknown(tags=tags_into(arguments))
+        start = run.trace.steps
+        run.turn_back = start + run.abroad
+        try:
+            return _run_body(run, function, arguments, place, called)
+        finally:
+            run.turn_back = None
+            run.abroad = max(0, run.abroad - (run.trace.steps - start))
+    return _run_body(run, function, arguments, place, called)
+
+
+def _run_body(run: Run, function: Function, arguments: Arguments, place: Place, called: bool) -> Value:
     function.entered = True
     if function.plain is not None:
         function.plain.entered = True

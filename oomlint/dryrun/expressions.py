@@ -36,12 +36,10 @@ BUILTINS = frozenset(dir(builtins))
 def evaluate(run: Run, node: cst.CSTNode) -> Value:
     """The abstract value of an expression; unknown for what is not followed."""
     handler = DISPATCH.get(type(node))
-    return deref(handler(run, node)) if handler is not None else Unknown()
-
-
-def path_of(node: cst.CSTNode) -> str | None:
-    """The dotted name of a plain name or attribute expression."""
-    return imports.dotted(node) or None
+    if handler is None:
+        return Unknown()
+    value = handler(run, node)
+    return deref(value) if type(value) is Unknown else value
 
 
 def lookup(run: Run, name: str) -> Value:
@@ -83,11 +81,11 @@ def _attribute(run: Run, node: cst.Attribute) -> Value:
 
 def _number(run: Run, node: Any) -> Value:
     try:  # LibCST's own `evaluated_value` compiles the text: forty times the cost
-        if isinstance(node, cst.Imaginary):
-            return Const(node.evaluated_value)
-        return Const(float(node.value) if isinstance(node, cst.Float) else int(node.value, 0))
+        if type(node) is cst.Integer:
+            return Const(int(node.value, 0))
+        return Const(float(node.value) if type(node) is cst.Float else node.evaluated_value)
     except ValueError:
-        return Unknown(type="float" if isinstance(node, cst.Float) else "int")
+        return Unknown(type="float" if type(node) is cst.Float else "int")
 
 
 def _string(run: Run, node: cst.SimpleString) -> Value:
@@ -143,7 +141,7 @@ def _elements(run: Run, elements: Any) -> list[Value] | None:
         value = evaluate(run, element.value)
         if items is None:
             continue
-        if isinstance(element, cst.StarredElement):
+        if type(element) is cst.StarredElement:
             inner = run.iterate(value)
             if inner.items is None:
                 items = None
@@ -189,14 +187,14 @@ def _binary(run: Run, node: cst.BinaryOperation) -> Value:
     # `a + b + c + ...` nests to the left, thousands deep in generated code: go down without recursion.
     spine: list[cst.BinaryOperation] = []
     current: cst.BaseExpression = node
-    while isinstance(current, cst.BinaryOperation):
+    while type(current) is cst.BinaryOperation:
         spine.append(current)
         current = current.left
     left = evaluate(run, current)
     for operation in reversed(spine):
         right = evaluate(run, operation.right)
         name = operators.BINARY.get(type(operation.operator), "")
-        paths = (path_of(operation.left), path_of(operation.right))
+        paths = (imports.path_of(operation.left), imports.path_of(operation.right))
         left = operators.binary(run, name, left, right, operation, paths) if name else Unknown()
     return left
 
@@ -241,7 +239,7 @@ def _unary(run: Run, node: cst.UnaryOperation) -> Value:
         except Exception:
             return Unknown()
     if type(value) in run.catalog.operators:
-        return operators.binary(run, name, value, NONE, node, (path_of(node.expression), None))
+        return operators.binary(run, name, value, NONE, node, (imports.path_of(node.expression), None))
     return Unknown(type=value.type if isinstance(value, Unknown) else None, tags=tags_of(value))
 
 
@@ -263,7 +261,9 @@ def _comparison(run: Run, node: cst.Comparison) -> Value:
         if name is not None:
             handled = type(left) in run.catalog.operators or type(right) in run.catalog.operators
             if handled and name not in ("is_", "is_not"):
-                results.append(operators.binary(run, name, left, right, node, (path_of(node.left), None)))
+                results.append(
+                    operators.binary(run, name, left, right, node, (imports.path_of(node.left), None))
+                )
             else:
                 results.append(_from(run, name, operators.compare(name, left, right), node, left, right))
         else:

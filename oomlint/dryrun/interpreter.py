@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 # their helpers often (a 50-layer network built by two small functions needs about 3,000).
 FUEL_PER_STATEMENT = 20
 FUEL_FLOOR = 20_000
+# Steps in other modules, from functions that nobody calls: what they call there gets arguments of which little is
+# known, and is looked at when its own module is checked. A library's modules reach into a hundred others that way.
+ABROAD_PER_STATEMENT = 2
+ABROAD_FLOOR = 800
 MAX_DEPTH = 24  # calls of the program's functions inside one another
 MAX_RECURSION = 2  # entries of one function while it is running
 MAX_COUNTED = 8  # and of one that is given a number each time: a U-Net that builds itself is five levels deep
@@ -60,6 +64,12 @@ class Run:
         self.loop_facts: dict[int, loops.BodyFacts] = {}
         self.rounds = 1  # of unrolled loops around what is being run
         self.fuel = FUEL_FLOOR
+        self.abroad: int | None = (
+            None  # steps left in other modules, while functions are entered that nobody calls
+        )
+        self.turn_back: int | None = (
+            None  # the number of steps at which they are spent, while in another module
+        )
 
     # --- services for the catalog -------------------------------------------------------------
 
@@ -136,7 +146,7 @@ class Run:
     def spend(self) -> bool:
         """Use one unit of fuel; false when there is none left."""
         self.burn()
-        if self.fuel <= 0:
+        if self.fuel <= 0 or (self.turn_back is not None and self.trace.steps > self.turn_back):
             self.trace.exhausted = True
             return False
         return True
@@ -175,6 +185,7 @@ class Run:
         to a decorator or a register, is the module's own affair: it is entered where the module is checked.
         """
         self.fuel = max(self.fuel, 0) + FUEL_PER_STATEMENT * count(self.source.module)
+        self.abroad = max(ABROAD_FLOOR, ABROAD_PER_STATEMENT * count(self.source.module))
         others = any(function.source is not self.source for function in self.functions)
         given = {id(function) for function in self.trace.functions_given(self.imported)} if others else set()
         position = 0

@@ -25,7 +25,7 @@ def execute_suite(run: Run, suite: cst.BaseSuite) -> Flow:
 def execute_block(run: Run, block: Iterable[cst.CSTNode]) -> Flow:
     """Statements in order, until one leaves the block."""
     for statement in block:
-        if isinstance(statement, cst.SimpleStatementLine):
+        if type(statement) is cst.SimpleStatementLine:
             for small in statement.body:
                 flow = execute(run, small, statement)
                 if flow is not Flow.ON:

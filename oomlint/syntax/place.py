@@ -7,8 +7,9 @@ parse (see benchmarks/positions.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from oomlint.syntax.records import record
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from oomlint.syntax.source import Source
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Place:
     """A node and the parsed document that it belongs to."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.sizes import Factor, Size
 from oomlint.dryrun.values.base import Const, Sequence, Step, Unknown, Value, merge
+from oomlint.syntax.records import plain_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,7 @@ ITEMSIZE: dict[str, int] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Array(Value):
     """A NumPy array, tensor, symbolic Keras tensor, table or HDF5 data set.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from oomlint.syntax.place import Place
+from oomlint.syntax.records import plain_record
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 MAX_TRAIL = 8  # longer ways are cut in the middle: the origin and the last stops are what a reader wants
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Step:
     """One stop of a value on its way: a name it was bound to, or the call that made it."""
 
@@ -93,7 +94,7 @@ class Pending:
         return f"<pending {self.method}>"
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Const(Value):
     """A Python constant (number, string, bytes, bool, None, Ellipsis), with the way it came.
 
@@ -182,7 +183,7 @@ class Namespace(Value):
     attributes: dict[str, Value] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Slice(Value):
     """A slice in a subscript, or `slice(...)`."""
 
@@ -191,7 +192,7 @@ class Slice(Value):
     step: Value = NONE
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Opaque(Value):
     """An object of a library type about which only its making is known (a loss, a callback, a ConfigProto).
 
@@ -260,7 +261,9 @@ def join(left: Value, right: Value) -> Value:
 
 def doubted(value: Value) -> Value:
     """The value, marked as one that may not be there: `is None` and `in` decide no branch any more."""
-    if not isinstance(value, Const | Unknown):
+    if isinstance(value, Const):
+        return value.softened()
+    if not isinstance(value, Unknown):
         object.__setattr__(value, "perhaps", True)
     return value
 

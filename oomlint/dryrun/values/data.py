@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
+from oomlint.syntax.records import plain_record
 
 if TYPE_CHECKING:
     from oomlint.dryrun.sizes import Size
     from oomlint.dryrun.trace import Call
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Dataset(Value):
     """A tf.data.Dataset: what one element is, how many there are, and the stages that led here.
 

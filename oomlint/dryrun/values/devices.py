@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from oomlint.dryrun.values.base import Const, Value
 from oomlint.syntax.place import Place
+from oomlint.syntax.records import plain_record
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class DeviceList(Value):
     """What `tf.config.list_physical_devices` gives, or a part of it.
 
@@ -31,7 +31,7 @@ class DeviceList(Value):
         return self.last is not None and self.last - (self.first or 0) == 1
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Device(Value):
     """One device of a list: the one at `index`, or (`each`) every one in turn."""
 
@@ -41,7 +41,7 @@ class Device(Value):
     each: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class DeviceCount(Value):
     """How many devices a list has."""
 
@@ -50,7 +50,7 @@ class DeviceCount(Value):
     tags: frozenset[str] = frozenset({"devices"})
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class ReplicaCount(Value):
     """`strategy.num_replicas_in_sync`. `known` is the number where the script says it."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from oomlint.dryrun.values.base import Value
+from oomlint.syntax.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Symbol(Value):
     """A tensor or variable of a TF1 graph: a name for an operation, without a value. Each use of it adds more."""
 

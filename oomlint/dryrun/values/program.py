@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import libcst as cst
 
 from oomlint.dryrun.values.base import Value
+from oomlint.syntax.records import plain_record
 
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from oomlint.syntax.source import Source
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Library(Value):
     """A name of a library, canonical (`keras.layers.Dense`, `tf.data.Dataset`, `numpy.load`).
 
@@ -119,7 +120,7 @@ class ProjectModule(Value):
     document: Document
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Method(Value):
     """A bound method: of the program (`function` is a Function) or of a typed value (`name` only)."""
 
@@ -129,7 +130,7 @@ class Method(Value):
     function: Function | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Partial(Value):
     """`functools.partial`: a callable with arguments already given."""
 
@@ -137,7 +138,7 @@ class Partial(Value):
     arguments: tuple[Any, ...] = ()  # tuple[Argument, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Super(Value):
     """`super()` inside a method."""
 

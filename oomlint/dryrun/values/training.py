@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from oomlint.dryrun.values.arrays import Shape
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.program import Function, Instance
+from oomlint.syntax.records import plain_record, record
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call, Context
@@ -92,7 +93,7 @@ class Model(Value):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Optimizer(Value):
     """A Keras or TF1 optimizer; `type` is its canonical class name (`keras.optimizers.Adam`)."""
 
@@ -103,7 +104,7 @@ class Optimizer(Value):
     inner: Value | None = None  # of a LossScaleOptimizer
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Strategy(Value):
     """A tf.distribute strategy (`tf.distribute.MirroredStrategy`); `replicas` where it is known.
 
@@ -134,7 +135,7 @@ class Strategy(Value):
         return replace(first, replicas=known, alternative=self.alternative or other.alternative)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class StrategyScope(Value):
     """What `strategy.scope()` gives: a context manager."""
 
@@ -156,7 +157,7 @@ class Tape(Value):
     context: Context | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Division:
     """A division that gradients, or the loss they come from, went through: by what, and the call or operator."""
 
@@ -165,7 +166,7 @@ class Division:
     of_loss: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Gradients(Value):
     """Gradients, one or a list of them, and what has been done to them since the tape.
 
@@ -205,7 +206,7 @@ class Gradients(Value):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@plain_record
 class Loss:
     """How the target of a tape's gradient was computed, read backwards from it.
 

@@ -14,6 +14,7 @@ from oomlint.dryrun.values.arrays import SYMBOLIC, Array, Shape
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Step, Unknown, Value, deref
 from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Layer, Model
+from oomlint.syntax.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Node(Value):
     """One application of a layer or model (`layer` None: an operation without weights).
 
@@ -90,7 +91,9 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
     stop = {
         id(item.producer) for item in tensors(inputs) if isinstance(item, Array) and item.producer is not None
     }
-    seen: dict[int, Value] = {}  # tensors, too: `x = x + x` reaches the one before by two ways, that one by four
+    seen: dict[
+        int, Value
+    ] = {}  # tensors, too: `x = x + x` reaches the one before by two ways, that one by four
     known: set[int] = set()
     decided: Decided = {}
     stack: list[tuple[Value, bool]] = [(item, False) for item in reversed(tensors(outputs))]
