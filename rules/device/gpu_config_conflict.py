@@ -327,7 +327,8 @@ def _sessions(trace: Trace, makers: list[Call], keras3: bool) -> Iterator[Findin
             or "tensorflow_backend" in call.spelled
         ):
             continue
-        if call.context.innermost(Branch) is None and call.context.innermost(Try) is None:
+        caught = any(frame.handlers for frame in call.context.all(Try))
+        if call.context.innermost(Branch) is None and not caught:
             yield RULE.finding(
                 place,
                 "Keras 3 has no keras.backend.set_session: AttributeError, and the session's GPU options with it",

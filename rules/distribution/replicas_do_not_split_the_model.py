@@ -56,6 +56,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import libcst as cst
+
 from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -215,9 +217,20 @@ def _used_together(trace: Trace, models: list[Made]) -> set[int]:
     for call in trace.calls("keras.Model.__call__", "unresolved"):
         made = by_value.get(id(call.receiver)) if call.receiver is not None else by_name.get(call.path or "")
         if made is not None and made.call is not call:
-            body = call.context.innermost(Body)
+            body = next((one for one in call.context.all(Body) if not _is_an_expression(one)), None)
             users.setdefault(id(body.function) if body is not None else 0, {})[id(made.value)] = made
     return {key for group in users.values() if len(group) > 1 for key in group}
+
+
+def _is_an_expression(body: Body) -> bool:
+    """Whether a function only gives the value of an expression: what it calls, its caller uses."""
+    node = body.function.node
+    if isinstance(node, cst.Lambda):
+        return True
+    match node.body.body if isinstance(node, cst.FunctionDef) else ():
+        case [cst.SimpleStatementLine(body=[cst.Return()])]:
+            return True
+    return False
 
 
 def _each_has_an_optimizer(trace: Trace, strategy: Strategy, models: list[Made]) -> bool:

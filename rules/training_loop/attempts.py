@@ -187,6 +187,8 @@ def _is_arithmetic(node: cst.BaseExpression) -> bool:
     match node:
         case cst.Name() | cst.Attribute() | cst.Integer() | cst.Float():
             return True
+        case cst.Subscript(value=cst.Name() | cst.Attribute()):
+            return True  # `settings["factor"]`
         case cst.BinaryOperation(left=left, right=right):
             return _is_arithmetic(left) and _is_arithmetic(right)
         case cst.Call(func=cst.Name(value="max" | "min" | "int" | "round"), args=args):
@@ -252,9 +254,10 @@ def _clamped(block: cst.BaseSuite, name: str) -> bool:
     """Whether every value given to a name is at least some number: `max(1, size // 2)`."""
     for node in statements(block):
         match node:
-            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if name in target_names(
-                target
-            ):
+            case (
+                cst.Assign(targets=[cst.AssignTarget(target=target)], value=value)
+                | cst.AnnAssign(target=target, value=cst.CSTNode() as value)
+            ) if name in target_names(target):
                 if not (isinstance(value, cst.Call) and _is_name(value.func, "max")):
                     return False
             case cst.AugAssign(target=target) if name in target_names(target):

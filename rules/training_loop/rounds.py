@@ -130,8 +130,11 @@ def _number(trace: Trace, node: cst.BaseExpression) -> tuple[int | None, bool]:
     name = dotted(node)
     found: int | None = None
     plain = True
+    own = any(assign.path == name for assign in trace.assigns())
     for assign in trace.assigns():
-        if name and assign.path == name:
+        # `config.STEPS` is bound in another module, as STEPS.
+        elsewhere = not own and assign.place.source is not trace.source
+        if name and (name.rpartition(".")[2] if elsewhere else name) == assign.path:
             value = unwrapped(assign.value, trace)
             found = value.value if isinstance(value, Const) and isinstance(value.value, int) else None
             plain = found is None or isinstance(deref(assign.value), Const)

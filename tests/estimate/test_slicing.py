@@ -499,3 +499,31 @@ def test_a_module_in_which_names_are_looked_up_is_kept_whole(tmp_path):
     names = slice_script(script).names
     assert "import large" in names["module:nets"]
     assert "return 2" in names["module:nets.large"]
+
+
+def test_a_try_that_only_has_an_end_stays_one(tmp_path: Path):
+    found = sliced(
+        tmp_path,
+        """
+        from tensorflow import keras
+
+
+        def build():
+            log = open("log.txt", "w")
+            try:
+                return keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+            finally:
+                log.close()
+
+
+        model = build()
+        model.compile("adam", "mse")
+        model.fit(keras.ops.ones((64, 8)), keras.ops.ones((64, 1)))
+        """,
+    )
+    assert lines(found)[1:5] == [
+        "try:",
+        "return keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])",
+        "finally:",
+        "pass",
+    ]

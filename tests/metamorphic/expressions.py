@@ -201,6 +201,8 @@ def _signature(call: ast.Call, own: dict[str, list[str]], known: dict[str, list[
 
 def _calls(code: Code) -> Iterator[tuple[ast.Call, list[str]]]:
     own, known = _own_signatures(code), json.loads(SIGNATURES.read_text("utf-8"))
+    methods = {node.name for node in code.of(ast.FunctionDef)}
+    known = {name: found for name, found in known.items() if name.rpartition(".")[2] not in methods}
     inside = {part for node in code.of(ast.JoinedStr) for part in ast.walk(node)}
     for call in code.of(ast.Call):
         starred = any(isinstance(one, ast.Starred) for one in call.args) or any(

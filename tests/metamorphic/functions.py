@@ -245,7 +245,7 @@ def _inlined(
     if isinstance(statement, ast.Assign) and (result is None or result.value is None):
         return None
     if result is not None and result.value is not None and isinstance(statement, ast.Assign):
-        targets = code.traced[code.span(statement)[0] : code.span(call)[0]]
+        targets = code.traced[code.span(statement)[0] : code.span(statement.targets[-1])[1]] + " = "
     else:
         targets = Traced.new("")
     rows: list[Traced | str] = []

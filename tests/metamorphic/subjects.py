@@ -24,6 +24,10 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
         "OOM902",
         "the advice names what the other generation has: keras.RematScope, or tf.recompute_grad",
     ),
+    ("steps in functions", "OOM503", "what a function makes is shown where it is called for"),
+    ("chains split", "OOM204", "the float64 array has a name now, which keeps it"),
+    ("variables on self", "OOM104", "what is an attribute may be passed to a session from elsewhere"),
+    ("variables on self", "OOM405", "a tape that is an attribute outlives the function"),
     ("arguments named", "OOM307", "the message names an array that has a name"),
     (
         "constants inlined",

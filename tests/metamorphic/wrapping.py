@@ -157,6 +157,8 @@ def variables_on_self(code: Code) -> Rewriting | None:
                     kept.add(part.id)
             elif isinstance(part, ast.pattern):
                 return None
+            if isinstance(part, ast.ClassDef):  # whose methods have a self of their own
+                kept |= loaded([part])
     own -= kept
     changes: list[tuple[int, int, Traced | str]] = []
     for part in names:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.registry import duck, iterated
 from oomlint.dryrun.trace import Try
-from oomlint.dryrun.values.base import Opaque, Pending, Unknown, Value, deref
+from oomlint.dryrun.values.base import Const, Opaque, Pending, Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.program import Library
 from oomlint.dryrun.values.training import Model, Optimizer
@@ -63,14 +63,19 @@ def dataset_by_autotune(pending: Pending, run: Run) -> Value | None:
     return None
 
 
+OPTIMIZERS = frozenset("adadelta adafactor adagrad adam adamax adamw ftrl lion nadam rmsprop sgd".split())
+
+
 @duck
 def model_by_compile(pending: Pending, run: Run) -> Value | None:
-    """`x.compile(optimizer=..., loss=...)` with a Keras loss or optimizer, or both keywords."""
+    """`x.compile(optimizer=..., loss=...)` with a Keras loss or optimizer, its name, or both keywords."""
     if pending.method != "compile":
         return None
     names = {argument.name for argument in pending.call.arguments}
     typed = any(isinstance(deref(argument.value), Optimizer | Opaque) for argument in pending.call.arguments)
-    return Model() if typed or {"optimizer", "loss"} <= names else None
+    first = deref(pending.call.arguments[0].value) if pending.call.arguments else None
+    named = isinstance(first, Const) and isinstance(first.value, str) and first.value.lower() in OPTIMIZERS
+    return Model() if typed or named or {"optimizer", "loss"} <= names else None
 
 
 @duck

@@ -362,6 +362,8 @@ class Emission:
                 setattr(new, name, kept or ([ast.Pass()] if name == "body" else []))
         if isinstance(statement, ast.Try):
             assert isinstance(new, ast.Try)
+            if statement.finalbody and not statement.handlers and not new.finalbody:
+                new.finalbody = [ast.Pass()]  # what was there to be done at the end builds nothing
             new.handlers = []
             for handler in statement.handlers:
                 other = copy.copy(handler)

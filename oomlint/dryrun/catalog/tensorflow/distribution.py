@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oomlint.dryrun import operators
 from oomlint.dryrun.catalog.ducks import as_dataset
-from oomlint.dryrun.catalog.registry import attribute, duck, function, method, operator, signature
+from oomlint.dryrun.catalog.registry import attribute, duck, function, method, operator
 from oomlint.dryrun.trace import Argument, Body, Role
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import (
@@ -25,7 +25,7 @@ from oomlint.dryrun.values.base import (
 )
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.devices import ReplicaCount
-from oomlint.dryrun.values.training import Strategy, StrategyScope
+from oomlint.dryrun.values.training import Model, Strategy, StrategyScope
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -59,7 +59,10 @@ def several(call: Call, run: Run) -> Value:
     return Strategy(call.name, call)
 
 
-signature("keras.utils.multi_gpu_model", "model gpus cpu_merge cpu_relocation")
+@function("keras.utils.multi_gpu_model", parameters="model gpus cpu_merge cpu_relocation")
+def in_parallel(call: Call, run: Run) -> Value:
+    """A model that splits its batches over the GPUs: what each of them holds is not that of the model given."""
+    return Model()
 
 
 @function("tf.distribute.OneDeviceStrategy", parameters="device")
