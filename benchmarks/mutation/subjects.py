@@ -91,6 +91,8 @@ ABOUT_FILES = (
 
 OF_RULES = (
     "tests/test_fixtures.py",
+    "tests/test_meta.py::test_each_rule_has_its_fixtures",
+    "tests/test_meta.py::test_the_severity_of_the_record_is_one_that_the_fixtures_show",
     "tests/test_meta.py::test_examples_trigger_and_what_to_use_instead_does_not",
     "tests/test_cases.py::test_mistake_is_found_at_its_line",
     "tests/test_cases.py::test_repaired_twin_is_clean",
