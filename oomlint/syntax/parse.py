@@ -18,6 +18,7 @@ from oomlint.syntax.gates import (
     names_keras,
     parse_ast,
 )
+from oomlint.syntax.in_parts import may_be_deep, parse_in_parts
 from oomlint.syntax.source import Source
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "names_keras",
     "parse",
     "parse_ast",
+    "parsed",
 ]
 
 # The parser's own position is in its message ("error at 3:9: expected one of ..."); its attributes say 1:1.
@@ -42,7 +44,7 @@ def parse(document: Document) -> Source:
     PARSES.libcst += 1
     try:
         with trusting_the_parser():
-            return Source(document, _parsed(_without_form_feeds(document)))
+            return Source(document, parsed(_without_form_feeds(document)))
     except cst.ParserSyntaxError as error:
         raise _fault(document, error) from None
     except RecursionError:
@@ -80,7 +82,13 @@ def _without_form_feeds(document: Document) -> str:
     return "".join((*parts, text[done:]))
 
 
-def _parsed(text: str) -> cst.Module:
+def parsed(text: str) -> cst.Module:
+    """LibCST's tree of a text; a large one, and one with deep expressions, by its parts."""
+    module = parse_in_parts(text, _by_statements) if may_be_deep(text) else None
+    return module or _by_statements(text)
+
+
+def _by_statements(text: str) -> cst.Module:
     module = None
     if len(text) > LARGE:
         from oomlint.syntax.pieces import parsed_in_pieces

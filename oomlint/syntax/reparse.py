@@ -16,7 +16,7 @@ from itertools import accumulate
 import libcst as cst
 
 from oomlint.documents.python_file import Document
-from oomlint.syntax.parse import parse
+from oomlint.syntax.parse import parse, parsed
 from oomlint.syntax.source import Source
 
 _INDENTED = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
@@ -72,7 +72,7 @@ class Reparser:
         first = ends[before - 1] if before else 0
         last = ends[behind] + len(text) - len(old) if behind <= count else len(text)
         try:
-            part = cst.parse_module(text[first:last])
+            part = parsed(text[first:last])
         except (cst.ParserSyntaxError, RecursionError, ValueError):
             return None
         if (part.default_indent, part.default_newline) != (module.default_indent, module.default_newline):
