@@ -267,7 +267,8 @@ def _kept(put: Call, path: str, memory: Memory) -> bool:
 
 
 def _is_target(use: Use) -> bool:
-    return isinstance(use.parent, cst.AssignTarget | cst.AnnAssign | cst.AugAssign)
+    targets = (node for node in use.around if not isinstance(node, cst.Element | cst.Tuple | cst.List))
+    return isinstance(next(targets, None), cst.AssignTarget | cst.AnnAssign | cst.AugAssign)
 
 
 def _shortens(use: Use) -> bool:
