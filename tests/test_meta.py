@@ -162,6 +162,23 @@ def test_examples_trigger_and_what_to_use_instead_does_not(entry: RegisteredRule
         assert bool(found) is name.startswith("example"), block
 
 
+# Those about what a training step holds on the GPU, whose bytes an estimate knows better than the text.
+ESTIMATED = {"OOM601", "OOM602", "OOM603", "OOM604", "OOM605", "OOM606"}
+OF_TENSORFLOW = tuple(entry for entry in RULES if entry.rule.backends is not None)
+
+
+@pytest.mark.parametrize("entry", **_rules(OF_TENSORFLOW))
+def test_examples_of_tensorflow_are_silent_where_keras_runs_on_jax(entry: RegisteredRule):
+    for name, block in blocks_of(entry):
+        if name.startswith("example"):
+            text = f'import os\nos.environ["KERAS_BACKEND"] = "jax"\n{block}'
+            assert run_rules([entry], text, settings=settings(entry.code, block)) == []
+
+
+def test_rules_that_say_more_with_an_estimate():
+    assert {entry.code for entry in RULES if entry.rule.estimated} == ESTIMATED
+
+
 @pytest.mark.parametrize("entry", **_rules())
 def test_changelog_names_every_rule(entry: RegisteredRule):
     assert f"- {entry.code} {entry.rule.name}:" in (ROOT / "CHANGELOG.md").read_text("utf-8")
