@@ -68,13 +68,22 @@ class State:
         if len(ways) == 1:
             self.adopt(ways[0])
             return
-        keys: dict[Key, None] = {}
-        for way in ways:
-            keys.update(dict.fromkeys(way))
-        for key in keys:
+        written: dict[Key, list[tuple[int, Value]]] = {}
+        for number, way in enumerate(ways):
+            for key, value in way.items():
+                written.setdefault(key, []).append((number, value))
+        for key, values in written.items():
+            # In the order of the ways, with what was there before once for all the ways side by side that leave it.
             before = self.get(key)
-            values = [way.get(key, before) for way in ways]
-            known = [value for value in values if value is not None]
+            known: list[Value] = []
+            expected = 0
+            for number, value in values:
+                if number > expected and before is not None:
+                    known.append(before)
+                known.append(value)
+                expected = number + 1
+            if expected < len(ways) and before is not None:
+                known.append(before)
             result = known[0]
             for value in known[1:]:
                 result = join(result, value)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from oomlint.documents.python_file import document_from_text
-from oomlint.dryrun import dry_run
+from oomlint.dryrun import dry_run, state
 from oomlint.dryrun.catalog.keras import graph
+from oomlint.dryrun.values.base import Const, Unknown
 from oomlint.syntax.parse import parse
 
 
@@ -48,3 +49,36 @@ def test_a_graph_is_walked_once_however_many_ways_lead_to_a_tensor(
 
     small, large = cost(8), cost(16)
     assert 0 < large <= 2 * small
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        lambda n: "if a:\n    x = 0\n" + "".join(f"elif a{i}:\n    x{i} = {i}\n" for i in range(n)),
+        lambda n: "x = f()\nif a:\n    y = 0\n" + "".join(f"elif a{i}:\n    x = {i}\n" for i in range(n)),
+        lambda n: "match a:\n" + "".join(f"    case {i}:\n        x{i} = {i}\n" for i in range(n)),
+        lambda n: "try:\n    x = f()\n" + "".join(f"except E{i}:\n    x{i} = {i}\n" for i in range(n)),
+    ],
+)
+def test_ways_meet_at_the_cost_of_what_they_wrote(
+    script: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joins = counting(monkeypatch, state, "join")
+    small, large = joins(script(100)), joins(script(200))
+    # Each name was there before on some ways, and is written on others.
+    assert small <= large <= 3 * 200 + 10
+
+
+def test_what_ways_leave_alone_counts_once_in_its_place() -> None:
+    store = state.State()
+    key = (state.Scope("module"), "x")
+    store.set(key, Const(1))
+    store.meet([{}, {}, {key: Const(2)}, {}])
+    joined = store.get(key)
+    assert isinstance(joined, Unknown) and joined.type == "int"
+    store.set(key, Const(1))
+    store.meet([{}, {key: Const(1)}, {}])
+    assert store.get(key) == Const(1)
+    other = (key[0], "y")
+    store.meet([{}, {other: Const(3)}, {}])
+    assert store.get(other) == Const(3)
