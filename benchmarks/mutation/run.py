@@ -62,7 +62,7 @@ def main() -> None:
                 mutant
                 for module in subject.modules
                 for mutant in _sample(chosen.get(module, []), options.sample, options.seed)
-                if (options.again and known.get(mutant.key, {}).get("status") not in (None, *DEAD))
+                if (options.again and known.get(mutant.key, {}).get("status") not in (None, *DEAD, "refused"))
                 or (not options.again and mutant.key not in known)
             ]
             if todo:
