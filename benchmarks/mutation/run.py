@@ -68,6 +68,8 @@ def main() -> None:
             if todo:
                 _in_process(subject, todo, options)
         known = read(options.results)
+        # The files may have changed meanwhile.
+        chosen = {module: mutants(module, path_of(module).read_text("utf-8")) for module in chosen}
     _show(chosen, known)
 
 
