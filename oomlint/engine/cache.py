@@ -54,6 +54,9 @@ class Cache:
         self._folder = folder
         self._usable = True
         self._digests: dict[str, tuple[Document, str]] = {}
+        self._settings: dict[int, tuple[Settings, str]] = {}
+        # Where imports lead, which is the same in all of a run: neighbours import the same modules.
+        self._led: dict[tuple[Path, str, str, int], tuple[Path | None, str | None]] = {}
 
     def load(
         self, document: Document, settings: Settings, consult: Callable[[Path], Consulted]
@@ -61,23 +64,34 @@ class Cache:
         """What an earlier run said of the document, if everything that it looked at is still the same."""
         entry = self._entry(document)
         try:
-            held = json.loads(entry.read_bytes())
+            with open(entry, "rb") as file:  # noqa: PTH123
+                held = json.load(file)
+                age = time.time() - os.fstat(file.fileno()).st_mtime
             if held["key"] != self._key(document, settings):
                 return None
             consulted = consult(settings.root)
             for folder, module, level, path, content in held["modules"]:
-                found = consulted.find(Path(folder), module, level)
-                if (None if found is None else str(found)) != path:
+                found, name = self._leads(consulted, settings.root, folder, module, level)
+                if name != path:
                     return None
                 if found is not None and self._digest(consulted.read(found)) != content:
                     return None
             report: Report = from_data(Report, held["report"])
         except (OSError, ValueError, TypeError, KeyError, RecursionError):  # none there, or not one of ours
             return None
-        with suppress(OSError):
-            if time.time() - entry.stat().st_mtime > _DAY:
+        if age > _DAY:
+            with suppress(OSError):
                 os.utime(entry)
         return report
+
+    def _leads(
+        self, consulted: Consulted, root: Path, folder: str, module: str, level: int
+    ) -> tuple[Path | None, str | None]:
+        key = (root, folder, module, level)
+        if key not in self._led:
+            path = consulted.find(Path(folder), module, level)
+            self._led[key] = path, None if path is None else str(path)
+        return self._led[key]
 
     def save(self, document: Document, settings: Settings, consulted: Consulted, report: Report) -> None:
         """Keep a report. Nothing is kept where a rule failed or is left out: it may be mended by the next run."""
@@ -102,11 +116,18 @@ class Cache:
                     if entry.name.endswith((".json", ".tmp")) and now - entry.stat().st_mtime > _KEPT:
                         os.unlink(entry.path)  # noqa: PTH108
 
-    def _entry(self, document: Document) -> Path:
-        return self._folder / f"{digest(os.fsencode(document.filename))}.json"
+    def _entry(self, document: Document) -> str:
+        return f"{self._folder}{os.sep}{digest(os.fsencode(document.filename))}.json"
 
     def _key(self, document: Document, settings: Settings) -> list[str]:
-        return [document.filename, self._digest(document), digest(repr(settings).encode()), installation()]
+        if id(settings) not in self._settings:
+            self._settings[id(settings)] = settings, digest(repr(settings).encode())
+        return [
+            document.filename,
+            self._digest(document),
+            self._settings[id(settings)][1],
+            installation(),
+        ]
 
     def _digest(self, document: Document | None) -> str:
         if document is None:
@@ -116,7 +137,7 @@ class Cache:
             held = self._digests[document.filename] = (document, digest(document.raw))
         return held[1]
 
-    def _write(self, entry: Path, content: bytes) -> None:
+    def _write(self, entry: str, content: bytes) -> None:
         if not self._folder.is_dir():
             self._folder.mkdir(parents=True, exist_ok=True)
             (self._folder / ".gitignore").write_text("*\n")

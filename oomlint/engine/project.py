@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from oomlint.documents.python_file import DocumentError
 from oomlint.documents.reading import content, document_of, read
+from oomlint.engine.memory import Freed
 from oomlint.project.configuration import Configuration, Configurations
 from oomlint.project.discovery import discover
 from oomlint.syntax.gates import PARSES, concerns, names_keras
@@ -36,10 +37,9 @@ if TYPE_CHECKING:
     # Told of each report when it is there: its number (0: it was kept from an earlier run), of how many.
     Watcher = Callable[[int, int, Report], None]
 
-# Characters of text whose trees are kept for importers to come. A tree takes about thirty times its text
-# (1 KB a line, measured over sixty example scripts), so this is some 60 MB. Over the 871 files of keras it costs three
-# parses more than keeping five times as much: neighbours import the same modules.
-_KEPT = 2_000_000
+# Characters of text whose trees are kept for importers to come: about 40 MB, 28 to 35 bytes a character. Neighbours
+# import the same modules: over sixty files of keras-hub no more trees are made than if all were kept.
+_KEPT = 1_200_000
 
 # Files up to which a run that met no Keras still asks what they import: a hook gets the changed files alone,
 # a folder of thousands without Keras is done after its bytes are read.
@@ -109,6 +109,7 @@ class Run:
         self._resolvers: dict[Path, ProjectModules] = {}
         self._trees: OrderedDict[str, Source] = OrderedDict()
         self._kept = 0
+        self._freed = Freed()
         self._others: list[Path] = []  # read, and naming no Keras
         self._leading: dict[Path, bool] = {}  # whether a module leads to Keras
         self._modules: dict[str, Document | None] = {}  # imported, and not among the documents
@@ -315,6 +316,7 @@ class Run:
             self._forget(document.filename)
             held = self._trees[document.filename] = self._parse(document)
             self._kept += len(document.text)
+            self._freed.parsed(len(document.text))
             while self._kept > _KEPT and len(self._trees) > 1:
                 _, oldest = self._trees.popitem(last=False)
                 self._kept -= len(oldest.document.text)
