@@ -46,7 +46,7 @@ def main() -> None:
                 counts[name]["inapplicable"] += 1
                 continue
             differ = subject.differences(rewriting)
-            excused = exception(subject, name, differ) if differ else None
+            excused = exception(rewriting, name, differ) if differ else None
             counts[name]["explained" if excused else "differ" if differ else "same"] += 1
             if differ and not excused:
                 print(f"{subject.name} | {name}", *differ, sep="\n    ", flush=True)

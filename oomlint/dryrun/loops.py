@@ -142,11 +142,36 @@ def execute_while(run: Run, node: cst.While) -> Flow:
     decided = operators.truth(test)
     if decided is False:
         return _orelse(run, node)
-    loop = Loop(run.place(node), "while", None, None, endless=decided is True)
+    loop = Loop(run.place(node), "while", None, None, endless=decided is True, bound=_bound(run, node.test))
     flow = _once(run, node, loop, facts, lambda: run.execute_suite(node.body))
     if decided is True and flow in (Flow.LEAVE, Flow.RAISE):
         return flow
     return _orelse(run, node)
+
+
+def _bound(run: Run, test: cst.BaseExpression) -> Value | None:
+    """The right side of a comparison, where it is a number, a name, an attribute or an entry of a table."""
+    match test:
+        case cst.Comparison(
+            comparisons=[
+                cst.ComparisonTarget(comparator=cst.Integer() | cst.Name() | cst.Attribute() as bound)
+            ]
+        ):
+            return run.evaluate(bound)
+        case cst.Comparison(
+            comparisons=[
+                cst.ComparisonTarget(
+                    comparator=cst.Subscript(
+                        value=cst.Name() | cst.Attribute(),
+                        slice=[
+                            cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() | cst.Integer()))
+                        ],
+                    ) as bound
+                )
+            ]
+        ):
+            return run.evaluate(bound)
+    return None
 
 
 def _orelse(run: Run, node: Any) -> Flow:

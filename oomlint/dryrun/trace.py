@@ -33,6 +33,7 @@ class Loop(Frame):
     trip: Const | None = None
     unrolled: bool = False  # every round was taken one by one with its own values
     endless: bool = False  # `while True`
+    bound: Value | None = None  # what a `while` compares with
     targets: tuple[str, ...] = ()
 
 

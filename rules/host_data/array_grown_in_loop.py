@@ -150,7 +150,10 @@ def _target(call: Call) -> str | None:
     if not isinstance(line, cst.SimpleStatementLine):
         return None
     match line.body[0]:
-        case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.IfExp(body=body, orelse=orelse)):
+        case (
+            cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.IfExp(body=body, orelse=orelse))
+            | cst.AnnAssign(target=target, value=cst.IfExp(body=body, orelse=orelse))
+        ):
             return (dotted(target) or None) if call.node in (body, orelse) else None
     return None
 

@@ -88,7 +88,7 @@ def _recurrent(call: Call) -> bool:
     for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
         if isinstance(small, cst.Assign):
             written.update(name for target in small.targets for name in target_names(target.target))
-        elif isinstance(small, cst.AugAssign):
+        elif isinstance(small, cst.AugAssign | cst.AnnAssign):
             written.update(target_names(small.target))
     return any(
         uses(argument.arg, name)

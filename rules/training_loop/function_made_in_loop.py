@@ -148,7 +148,9 @@ def _called(trace: Trace, made: Call, loop: Loop) -> bool:
         function = call.receiver
         if isinstance(function, Function) and function.traced is made and loop in call.context.loops():
             return True
+    value = deref(made.result)
     names = {target for target in made.targets if target}
+    names |= {assign.path for assign in trace.assigns() if deref(assign.value) is value}
     if not names or isinstance(_function(made), Function):
         return False
     return any(
@@ -223,7 +225,10 @@ def _fix(trace: Trace, made: Call) -> Fix | None:
         case cst.FunctionDef():
             pass
         case cst.SimpleStatementLine(
-            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name())], value=value)]
+            body=[
+                cst.Assign(targets=[cst.AssignTarget(target=cst.Name())], value=value)
+                | cst.AnnAssign(target=cst.Name(), value=value)
+            ]
         ):
             if value is not made.node:
                 return None

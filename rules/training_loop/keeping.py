@@ -302,18 +302,20 @@ class Fates:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._known: dict[tuple[int, str], Fate] = {}
+        self._known: dict[tuple[int, int, str], Fate] = {}
 
     def of(self, kept: Kept) -> Fate:
         """The fate of the container that a value is put into."""
         if kept.name is None:
             return Fate(tensors=True)
         name, block = kept.name, block_of(kept)
-        key = (id(block), name)
+        function = kept.call.context.function()
+        filling = function.node if function is not None else None
+        key = (id(block), id(filling), name)
         if key not in self._known:
             found = uses(block, name)
             self._known[key] = Fate(
-                reset=any(_resets(use, name) for use in found),
+                reset=any(_resets(use, name, filling) for use in found),
                 averaged="." not in name and all(_only_averaged(self._trace, use) for use in found),
                 tensors=any(
                     isinstance(node, cst.Attribute) and node.attr.value == "numpy"
@@ -334,8 +336,11 @@ def _elements_are_asked(use: Use) -> bool:
     return False
 
 
-def _resets(use: Use, name: str) -> bool:
-    """Whether a use empties a container, or replaces it where that happens again and again."""
+def _resets(use: Use, name: str, filling: cst.CSTNode | None) -> bool:
+    """Whether a use empties a container, or replaces it where that happens again and again.
+
+    The method that is `filling` it begins with a new one, as it would with a variable of its own.
+    """
     match use.around:
         case [cst.Attribute(attr=cst.Name(value="clear" | "pop" | "popleft" | "popitem" | "remove")), *_]:
             return True
@@ -345,7 +350,9 @@ def _resets(use: Use, name: str) -> bool:
             if any(isinstance(node, cst.For | cst.While) for node in use.around):
                 return True
             method = next((node for node in use.around if isinstance(node, cst.FunctionDef)), None)
-            return name.startswith("self.") and method is not None and method.name.value not in BEGINNINGS
+            if method is None or method is filling:
+                return False
+            return name.startswith("self.") and method.name.value not in BEGINNINGS
     return False
 
 
@@ -377,7 +384,7 @@ def _is_shown(around: list[cst.CSTNode]) -> bool:
     """Whether an expression is only formatted, printed or made a float."""
     for node in around:
         match node:
-            case cst.Attribute() | cst.Assign() | cst.Return():
+            case cst.Attribute() | cst.Assign() | cst.AnnAssign() | cst.Return():
                 return False
             case cst.FormattedStringExpression() | cst.Call(func=cst.Name(value="print" | "float" | "round")):
                 return True

@@ -51,7 +51,8 @@ def _renamable(code: Code) -> set[str]:
             bound.add(node.arg)
             owner = code.parents[code.parents[node]]
             is_method = isinstance(owner, ast.FunctionDef) and isinstance(code.parents[owner], ast.ClassDef)
-            if node.arg in passed or node.arg in ASKED_FOR or (is_method and node.arg != "self"):
+            # `self` is what everybody calls it, and no variable.
+            if node.arg in passed or node.arg in ASKED_FOR or is_method or node.arg == "self":
                 kept.add(node.arg)
         elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.MatchMapping)):
             kept |= code.binds(node)

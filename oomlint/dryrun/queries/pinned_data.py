@@ -303,4 +303,6 @@ def _binds(statement: Place, path: str, site: Place) -> bool:
     match statement.node:
         case cst.SimpleStatementLine(body=[cst.Assign(targets=targets, value=value)]):
             return value is site.node and any(path in target_names(target.target) for target in targets)
+        case cst.SimpleStatementLine(body=[cst.AnnAssign(target=target, value=value)]):
+            return value is site.node and path in target_names(target)
     return False

@@ -154,7 +154,7 @@ def _is_python(trace: Trace, loop: Loop, call: Call, changes: Changes) -> bool:
     """Whether Python runs the rounds: not AutoGraph, which makes one loop in the graph of a tensor or dataset."""
     node = loop.place.node
     if isinstance(node, cst.While):
-        return _bounds(node) is not None
+        return _counter(node) is not None
     value = deref(loop.iterable) if loop.iterable is not None else None
     if loop.kind == "comprehension":
         return value is not None and isinstance(value, Sequence | Array | Dataset) and not _over_tensor(value)
@@ -215,54 +215,56 @@ def _count(trace: Trace, loop: Loop) -> int | None:
     return trip.value if trip is not None and isinstance(trip.value, int) else None
 
 
-def _bounds(node: cst.While) -> tuple[str, cst.BaseExpression] | None:
-    """The counter and the bound of `while counter < bound`."""
+def _counter(node: cst.While) -> str | None:
+    """The name in `while counter < bound`."""
     match node.test:
         case cst.Comparison(
             left=cst.Name(value=name),
-            comparisons=[
-                cst.ComparisonTarget(operator=cst.LessThan() | cst.LessThanEqual(), comparator=bound)
-            ],
+            comparisons=[cst.ComparisonTarget(operator=cst.LessThan() | cst.LessThanEqual())],
         ):
-            return name, bound
+            return name
     return None
 
 
 def _while_rounds(trace: Trace, loop: Loop, node: cst.While) -> int | None:
-    """The rounds of a counter that Python counts up by a literal."""
-    found = _bounds(node)
-    if found is None:
+    """The rounds of a counter to which Python adds the same number in each."""
+    name, end = _counter(node), _integer(loop.bound)
+    if name is None or end is None:
         return None
-    name, bound = found
     start: int | None = None
     step: int | None = None
     for assign in trace.assigns():
         if assign.path != name:
             continue
+        value = _integer(assign.value)
         if loop in assign.context.loops():
-            step = _literal_step(assign.statement.node if assign.statement is not None else None)
+            if _adds(assign.statement.node if assign.statement is not None else None, name):
+                step = value - start if value is not None and start is not None else None
             break
-        value = deref(assign.value)
-        start = value.value if isinstance(value, Const) and isinstance(value.value, int) else None
-    end = int(bound.value, 0) if isinstance(bound, cst.Integer) else _last_number(trace, dotted(bound))
-    if start is None or step is None or end is None or step <= 0:
+        start = value
+    if start is None or step is None or step <= 0:
         return None
     return max(0, -(-(end - start) // step))
 
 
-def _literal_step(statement: cst.CSTNode | None) -> int | None:
+def _integer(value: Value | None) -> int | None:
+    value = deref(value) if value is not None else None
+    return value.value if isinstance(value, Const) and isinstance(value.value, int) else None
+
+
+def _adds(statement: cst.CSTNode | None, name: str) -> bool:
+    """Whether a line is `counter += step` or `counter = counter + step`."""
     match statement:
+        case cst.SimpleStatementLine(body=[cst.AugAssign(operator=cst.AddAssign())]):
+            return True
         case cst.SimpleStatementLine(
-            body=[cst.AugAssign(operator=cst.AddAssign(), value=cst.Integer(value=text))]
+            body=[
+                cst.Assign(value=cst.BinaryOperation(left=cst.Name(value=left), operator=cst.Add()))
+                | cst.AnnAssign(value=cst.BinaryOperation(left=cst.Name(value=left), operator=cst.Add()))
+            ]
         ):
-            return int(text, 0)
-    return None
-
-
-def _last_number(trace: Trace, path: str) -> int | None:
-    found = [deref(assign.value) for assign in trace.assigns() if path and assign.path == path]
-    values = {value.value for value in found if isinstance(value, Const) and isinstance(value.value, int)}
-    return values.pop() if len(values) == 1 and len(found) >= 1 else None
+            return left == name
+    return False
 
 
 # --- whether AutoGraph could take it -------------------------------------------------------------------
