@@ -2,9 +2,9 @@
 
     python benchmarks/mutation/typed.py SITE [--results FILE] [--only WORD ...]
 
-SITE is a folder with the package as it is installed, `oomlint/` with `oomlint/rules/` in it (a copy: it is written to, and
-mypy's cache stays there). All survivors are checked in one run, each as a module of its own beside the original. Those refused
-are written to the results as `refused`, with mypy's words.
+SITE is a folder with the package as it is installed, `oomlint/` with `oomlint/rules/` in it (a copy: it is written
+to, and mypy keeps its cache there). All survivors are checked in one run, each as a module of its own beside the
+original. Those refused are written to the results as `refused`, with what mypy says.
 """
 
 from __future__ import annotations
