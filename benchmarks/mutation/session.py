@@ -23,6 +23,8 @@ from kept import Kept
 from operators import Mutant
 from patching import Loaded, living_functions
 
+# Fixtures that come to every test and set nothing up for one.
+AUTOMATIC = ("request", "event_loop_policy", "models_are_let_go")
 KILLED, SURVIVED, TIMEOUT, UNCOVERED = "killed", "survived", "timeout", "uncovered"
 
 
@@ -154,9 +156,7 @@ def _run(items: Sequence[pytest.Item]) -> str | None:
 def _needs_nothing(item: pytest.Function) -> bool:
     """Whether a test is its function and parameters: pytest's protocol would take longer than it."""
     given = item.callspec.params if hasattr(item, "callspec") else {}
-    return set(item.fixturenames) <= {*given, "request", "event_loop_policy"} and not hasattr(
-        item.obj, "hypothesis"
-    )
+    return set(item.fixturenames) <= {*given, *AUTOMATIC} and not hasattr(item.obj, "hypothesis")
 
 
 def _told(item: pytest.Item) -> list[str]:
