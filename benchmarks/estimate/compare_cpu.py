@@ -20,7 +20,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 HERE = Path(__file__).parent
-DRAWS = 5
+DRAWS = 15
 sys.path.insert(0, str(HERE))
 
 

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from measure_cpu import DRAWS, ENVIRONMENT, one_thread, prepared, split, traced_anew, with_median
+from measure_cpu import BY_HAND, DRAWS, ENVIRONMENT, one_thread, prepared, split, traced_anew, with_median
 
 ROUNDING = 64  # bytes: a CPU's buffers are aligned to as many
 
@@ -97,7 +97,7 @@ def one_step(configuration: str) -> tuple[dict[str, object], Counter[str]]:
     model, batch_of, about = prepared(*split(configuration))
     peaks = []
     for _ in range(DRAWS):
-        step = traced_anew(model)
+        step = traced_anew(model, configuration.startswith(BY_HAND))
         for _ in range(3):
             step(*batch_of)
         peak, sizes = peak_of(events(partial(step, *batch_of)))

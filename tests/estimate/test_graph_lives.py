@@ -89,6 +89,17 @@ def test_reading_a_variable_copies_nothing():
     assert peak(made) == 9 * K
 
 
+def test_reading_a_variable_whose_rows_are_changed_copies_it():
+    for kind, more in (("ResourceScatterSub", 64 * K), ("AssignSubVariableOp", 0)):
+        table = program(
+            op("VarHandleOp", size=8),
+            op("ReadVariableOp", 0, size=64 * K, variable="table"),
+            op("GatherV2", 1, size=2 * K),
+            op(kind, 0, 2, variable="table"),
+        )
+        assert peak(table) == 2 * K + more
+
+
 def test_a_variable_takes_over_the_buffer_of_its_new_value():
     # m <- m * 0.9: 8 KiB beside the old value, which goes as soon as nothing reads it.
     made = program(

@@ -46,6 +46,10 @@ UPDATES = frozenset(
     """.split()
 )
 
+# These change rows of a variable, which from the first time on is copied when it is read as a whole, as for a gather:
+# nothing may hold its buffer (EnsureSparseVariableAccess in tensorflow/core/kernels/training_op_helpers.h).
+BY_ROW = ("ResourceScatter", "ResourceSparseApply")
+
 # Scalars, shapes and handles: on the host, or next to nothing.
 NOTHING = frozenset(
     """

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from oomlint.estimate.worker.graph.kinds import ALIASES, ASSIGNS, FORWARDING, FREE, OVER, READS, UPDATES
+from oomlint.estimate.worker.graph.kinds import (
+    ALIASES,
+    ASSIGNS,
+    BY_ROW,
+    FORWARDING,
+    FREE,
+    OVER,
+    READS,
+    UPDATES,
+)
 from oomlint.estimate.worker.graph.lists import Elements, Lists
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 
@@ -89,6 +98,7 @@ class _Simulation:
         self.buffers: dict[Output, Buffer | Elements | None] = {}
         self.lists = Lists(self._allocate, self._leave)
         self.variables: dict[str, Buffer] = {}
+        self.copied = {one.variable for one in program.operations if one.type.startswith(BY_ROW)}
         self.alive: dict[int, Buffer] = {}
         self.bytes = self.step = self.last = 0
         self.found = Lives()
@@ -130,6 +140,8 @@ class _Simulation:
         if operation.type == "Argument":  # of the step: it stays for as long as the step runs
             return [self._allocate(size, number, kept=True) for size in operation.outputs]
         if operation.type in READS:
+            if operation.variable in self.copied and self.aliasing:
+                return [self._allocate(operation.outputs[0], number)]
             return [self._value(operation.variable, operation.outputs[0], number)]
         if operation.type in ASSIGNS:
             self._assign(operation, given)

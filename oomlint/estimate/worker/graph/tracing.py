@@ -12,6 +12,8 @@ from oomlint.estimate.worker.graph.large_constants import put_back, set_aside
 from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.subject import Spec, Subject, packed
 
+CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
+RETURNED = "returned_"
 _INLINED = re.compile(r"/(?:body|cond)/_\d+/")  # what Grappler puts before the names of a loop's operations
 
 
@@ -27,17 +29,25 @@ def traced(subject: Subject, optimized: bool = True, as_run: bool = False, on_cp
     fetched = [tensor.name for tensor in graph.outputs]
     effects = [operation.name for operation in graph.get_operations() if _changes_something(operation)]
     definition = graph.as_graph_def(add_shapes=True)
+    shapes = {one.name: [tensor.shape for tensor in one.outputs] for one in graph.get_operations()}
     branching = [node for node in _nodes(definition) if "_lower_using_switch_merge" in node.attr]
     for node in branching:  # loops stay single operations with a body, in place of jumps
         node.attr["_lower_using_switch_merge"].b = False
-    roots = [name.partition(":")[0] for name in fetched] + effects
-    if optimized:
-        large = {} if as_run else set_aside(definition, graph)
-        before, definition = definition, _optimized(definition, graph, roots, on_cpu)
+    if not optimized:
+        order = list(shapes)
+        inner = []
+    elif as_run:
+        fetched = [f"{RETURNED}{number}:0" for number in range(len(graph.outputs))]
+        shapes |= {f"{RETURNED}{number}": [tensor.shape] for number, tensor in enumerate(graph.outputs)}
+        definition = _as_run(definition, graph, effects, on_cpu)
+        order = [node.name for node in definition.node]
+        inner = _inner_order(graph, effects, on_cpu) if branching else []
+    else:
+        large = set_aside(definition, graph)
+        roots = [name.partition(":")[0] for name in fetched] + effects
+        before, definition = definition, _optimized(definition, graph, roots)
         put_back(definition, before, large)
-    shapes = {one.name: [tensor.shape for tensor in one.outputs] for one in graph.get_operations()}
-    order = [node.name for node in definition.node] if as_run else list(shapes)
-    inner = _inner_order(graph, roots, on_cpu) if as_run and optimized and branching else []
+        order, inner = list(shapes), []
     converter = Converter(definition, shapes, order, inner)
     return replace(converter.program(fetched, effects), unknown=converter.unknown)
 
@@ -48,10 +58,28 @@ def _nodes(definition: Any) -> Iterator[Any]:
         yield from function.node_def
 
 
-def _inner_order(graph: Any, roots: list[str], on_cpu: bool) -> list[str]:
+def _inner_order(graph: Any, effects: list[str], on_cpu: bool) -> list[str]:
     """The operations of loops in the order of the graph in which their bodies are inlined, by their names inside."""
-    lowered = _optimized(graph.as_graph_def(add_shapes=True), graph, roots, on_cpu)
+    lowered = _as_run(graph.as_graph_def(add_shapes=True), graph, effects, on_cpu)
     return [_INLINED.split(node.name)[-1] for node in lowered.node if _INLINED.search(node.name)]
+
+
+def _as_run(definition: Any, graph: Any, effects: list[str], on_cpu: bool) -> Any:
+    """As the runtime has Grappler work on a function: what it returns comes out of nodes of their own.
+
+    What the function must do besides, the ends of its control flow, is kept and not fetched. The order that Grappler
+    leaves depends on both.
+    """
+    for node in _nodes(definition) if on_cpu else ():
+        node.device = CPU
+    for number, tensor in enumerate(graph.outputs):
+        node = definition.node.add()
+        node.name, node.op, node.device = f"{RETURNED}{number}", "Identity", CPU if on_cpu else ""
+        node.input.append(tensor.name.removesuffix(":0"))
+        node.attr["T"].type = tensor.dtype.as_datatype_enum
+    fetch = [f"{RETURNED}{number}" for number in range(len(graph.outputs))]
+    kept = dict.fromkeys([*(operation.name for operation in graph.control_outputs), *effects])
+    return _optimized(definition, graph, fetch, list(kept), on_cpu)
 
 
 def _concrete(subject: Subject) -> Any:
@@ -75,16 +103,20 @@ def _changes_something(operation: Any) -> bool:
     )
 
 
-def _optimized(definition: Any, graph: Any, roots: list[str], on_cpu: bool = False) -> Any:
+def _optimized(
+    definition: Any, graph: Any, fetch: list[str], kept: list[str] | None = None, on_cpu: bool = False
+) -> Any:
     """What TensorFlow runs instead: constants folded, dead operations gone, functions inlined, operations fused."""
     from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
     from tensorflow.python.framework import errors, meta_graph
     from tensorflow.python.grappler import tf_optimizer
 
     described = meta_graph.create_meta_graph_def(graph_def=definition, graph=graph)
-    nodes = meta_graph_pb2.CollectionDef()
-    nodes.node_list.value.extend(roots)
-    described.collection_def["train_op"].CopyFrom(nodes)
+    # The collection of initializers is the one whose operations Grappler keeps without fetching them.
+    for collection, names in (("train_op", fetch), ("table_initializer", kept or [])):
+        nodes = meta_graph_pb2.CollectionDef()
+        nodes.node_list.value.extend(names)
+        described.collection_def[collection].CopyFrom(nodes)
     config = config_pb2.ConfigProto()
     if not on_cpu:  # its swapping and summing in place depends on the memory of a device that is not here
         config.graph_options.rewrite_options.memory_optimization = (
