@@ -177,3 +177,50 @@ model.fit(x, y)
     assert caught.value.asked == "argv"
     assert "inputs" in caught.value.instead
     assert build(tmp_path, text, monkeypatch, arguments={"inputs": 7}).model.count_params() == (7 + 1) * 5
+
+
+def test_a_loss_of_an_add_on_library_and_an_initializer_for_an_older_keras(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+import numpy as np
+import keras
+import tensorflow_addons as tfa
+
+class Prior(keras.initializers.Initializer):
+    def __call__(self, shape, dtype=None):
+        return np.ones(shape, dtype=dtype.as_numpy_dtype)
+
+def train(loss=tfa.losses.TripletSemiHardLoss(margin=1.0)):
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3, bias_initializer=Prior())])
+    model.compile("sgd", loss)
+    model.fit(x, y)
+
+train()
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 8 * 3 + 3
+    assert any(
+        text.startswith("loss mean_squared_error, chosen by the output") for text in subject.assumptions
+    )
+
+
+def test_what_a_condition_that_is_not_known_would_have_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import argparse
+import keras
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpus", required=True)
+args = parser.parse_args()
+models = {}
+if int(args.gpus) > 1:
+    models["one"] = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
+else:
+    models["one"] = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+models["one"].compile("sgd", "mse")
+models["one"].fit(x, y)
+"""
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch)
+    assert caught.value.asked == "gpus"
+    assert build(tmp_path, text, monkeypatch, arguments={"gpus": 1}).model.count_params() == 8 * 2 + 2

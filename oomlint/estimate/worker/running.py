@@ -51,6 +51,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     stand_ins.OF_CLASSES.clear()
     stand_ins.LINES.clear()
     stand_ins.EXAMPLES.clear()
+    stand_ins.NAMED.clear()
     stand_ins.GIVEN.update(assumed | request.arguments)
     old = request.names.get("keras") == "2" and not re.search(r"\b(tensorflow|tf)\.keras\b", request.source)
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
@@ -148,7 +149,10 @@ def _named(value: Any, name: str, line: int) -> Any:
     if not isinstance(value, Missing) or value.oomlint_name == name:
         return value
     told = stand_ins.described(name)
-    return Missing(name, line, NeededError(value)) if told is None else told
+    if told is not None:
+        return told
+    stand_ins.NAMED[name] = Missing(name, line, NeededError(value))
+    return stand_ins.NAMED[name]
 
 
 def _decorator(value: Any) -> Any:
@@ -232,6 +236,9 @@ def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
     for missing in reversed(failures):
         if missing.oomlint_name in (name, root):
             return missing
+    for known in (name, root):
+        if known in stand_ins.NAMED:
+            return stand_ins.NAMED[known]
     return Missing(name, stand_ins.LINES.get(root, 0))
 
 
@@ -263,6 +270,10 @@ def _broken(
             or "object has no attribute" in str(error)
         ):
             return _asked(first, path, failures)
+    # `models["one"] = ...` under a condition that is not known is left out, and its name is nobody's.
+    unnamed = [one for one in failures if not one.oomlint_name and one.oomlint_cause is not error]
+    if isinstance(error, KeyError) and unnamed:
+        return _asked(unnamed[-1], path, failures)
     words = " ".join(str(error).split())[:600]
     hint = "Name the function that builds the model instead: FILE.py:function, with --arg name=value."
     if isinstance(error, ModuleNotFoundError):

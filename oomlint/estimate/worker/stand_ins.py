@@ -243,6 +243,8 @@ OF_CLASSES: set[str] = set()
 INPUT_SHAPE: list[tuple[int | None, ...]] = []
 # Where a name that is not known was bound.
 LINES: dict[str, int] = {}
+# What a name was bound to that is not known.
+NAMED: dict[str, Missing] = {}
 # What the script compares a name with: examples of its value.
 EXAMPLES: dict[str, list[Any]] = {}
 # What `--data` says of arrays, by name.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 # Scalars and short vectors are read while models are built and steps are traced (a learning rate, an iteration, the
@@ -113,9 +113,11 @@ def _keras_variables() -> Iterator[None]:
 
     def from_initializer(self: Any, initializer: Any) -> None:
         if _small(self._shape):
-            initializer_given(self, initializer)
-        else:
-            self._value = _untouched(self._shape, self._dtype, self.trainable, self.name)
+            # One of the user's own, for an older Keras, may fail.
+            with suppress(AttributeError, TypeError, ValueError):
+                initializer_given(self, initializer)
+                return
+        self._value = _untouched(self._shape, self._dtype, self.trainable, self.name)
 
     Variable._initialize, Variable._initialize_with_initializer = from_value, from_initializer
     try:

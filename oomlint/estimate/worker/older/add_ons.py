@@ -1,6 +1,7 @@
 """Stand-ins for two add-on libraries that nobody develops any more: `tensorflow_addons` and `keras_contrib`.
 
-Only what Keras has itself by now, so that the memory is the same; of anything else a script is told that it is missing.
+Only what Keras has itself by now, so that the memory is the same; anything else is not known, and said to be missing
+where the model needs it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
+
+from oomlint.estimate.worker.stand_ins import Missing
 
 _LIBRARIES = ("tensorflow_addons", "keras_contrib")
 _OPTIMIZERS = {"AdamW": "AdamW", "LAMB": "Lamb", "LazyAdam": "Adam", "RectifiedAdam": "Adam", "SGDW": "SGD"}
@@ -34,10 +37,14 @@ class _Finder(MetaPathFinder, Loader):
         def find(name: str) -> Any:
             if name in self.names:
                 return self.names[name]
-            if module.__name__ in _LIBRARIES and name in ("layers", "optimizers"):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            if module.__name__ in _LIBRARIES and name.islower():
                 __import__(f"{module.__name__}.{name}")
                 return sys.modules[f"{module.__name__}.{name}"]
-            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            library = module.__name__.partition(".")[0]
+            words = f"No module named {library!r} (for {module.__name__}.{name})"
+            return Missing(f"{module.__name__}.{name}", cause=ModuleNotFoundError(words, name=library))
 
         module.__getattr__ = find  # type: ignore[method-assign]
 
