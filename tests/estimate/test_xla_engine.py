@@ -47,6 +47,13 @@ def test_the_peak_is_what_xla_assigns(backend: str) -> None:
 
 
 @needs_compiler
+def test_outputs_that_are_known_make_the_same_program() -> None:
+    found = figures("modules", "jax")
+    assert found["known"] == found["traced"]
+    assert len(found["traced"]) > 10_000
+
+
+@needs_compiler
 @pytest.mark.parametrize("backend", ["jax", "tensorflow"])
 def test_the_parts_are_what_the_model_has(backend: str) -> None:
     found = figures("footprint", backend)

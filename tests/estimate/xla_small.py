@@ -1,6 +1,6 @@
 """Run by `test_xla_engine.py` in a process of its own, as a Keras backend is chosen once: prints figures as JSON.
 
-xla_small.py footprint|reference
+xla_small.py footprint|modules|reference
 """
 
 from __future__ import annotations
@@ -45,6 +45,28 @@ def footprint() -> dict[str, Any]:
     }
 
 
+def modules() -> dict[str, Any]:
+    """The step for the compiler, with the outputs traced once more and with the ones that are known."""
+    import keras
+
+    from oomlint.estimate.worker.compiling import built_outputs
+    from oomlint.estimate.worker.subject import Spec, Subject
+    from oomlint.estimate.worker.weightless import without_memory
+    from oomlint.estimate.worker.xla import jax_step
+
+    x, y = Spec((BATCH, 64), "float32"), Spec((BATCH,), "int32")
+    found = []
+    for known in (False, True):
+        keras.utils.clear_session()
+        with without_memory():
+            model = network(keras)
+            model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+            model.optimizer.build(model.trainable_variables)
+            outputs = built_outputs(model, x) if known else None
+        found.append(jax_step.exported(Subject(model, (x, y), outputs=outputs)).module.hex())
+    return {"traced": found[0], "known": found[1]}
+
+
 def reference() -> dict[str, Any]:
     """XLA's totals for the same step written out for JAX, compiled to the end."""
     import jax
@@ -86,4 +108,4 @@ def reference() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"footprint": footprint, "reference": reference}[sys.argv[1]]()))
+    print(json.dumps({"footprint": footprint, "modules": modules, "reference": reference}[sys.argv[1]]()))

@@ -48,7 +48,8 @@ def build(request: Request) -> Subject:
         compiling.build_slots(made.model, x, y)
         others = beside.subjects(made, request, batch, assumptions)
     data = (x,) if y is None else (x, y)
-    return Subject(made.model, data, "train", assumptions, others, one_step=bool(made.by_hand))
+    by_hand = bool(made.by_hand)
+    return Subject(made.model, data, "train", assumptions, others, one_step=by_hand, outputs=outputs)
 
 
 @contextmanager

@@ -22,7 +22,8 @@ class Subject:
     """A compiled Keras model with built weights and optimizer slots, none of which need to be allocated.
 
     `data` is what `model.train_step` is handed: a nest of `Spec` of the form `(x,)`, `(x, y)` or
-    `(x, y, sample_weight)`; with mode `predict`, `(x,)`.
+    `(x, y, sample_weight)`; with mode `predict`, `(x,)`. `outputs` are what the model gives for `x`, as symbolic
+    tensors, where that was found out while it was built.
     """
 
     model: Any
@@ -31,6 +32,7 @@ class Subject:
     assumptions: list[str] = field(default_factory=list)
     others: list[Subject] = field(default_factory=list)  # trained beside it: in turns, or in one step
     one_step: bool = False
+    outputs: Any = None
 
 
 def packed(parts: Any) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from oomlint.estimate.worker.subject import Spec, Subject
 from oomlint.estimate.worker.weightless_jax import shape_of, without_memory
@@ -16,7 +19,7 @@ def exported(subject: Subject) -> Program:
 
     model = subject.model
     data = keras.tree.map_structure(_shape, subject.data)
-    state = _predict_state(model) if subject.mode == "predict" else _train_state(model, data)
+    state = _predict_state(model) if subject.mode == "predict" else _train_state(subject, data)
     step = model.predict_step if subject.mode == "predict" else model.train_step
     with without_memory():
         lowered = jax.jit(step, donate_argnums=0).trace(state, data).lower(lowering_platforms=("cuda",))
@@ -24,9 +27,10 @@ def exported(subject: Subject) -> Program:
     return Program(_bytecode(module), "jax", inputs=sum(map(_bytes, jax.tree_util.tree_leaves(data))))
 
 
-def _train_state(model: Any, data: Any) -> Any:
+def _train_state(subject: Subject, data: Any) -> Any:
     """What the trainer hands to a step: the variables of metrics exist only once it has seen a batch."""
-    with without_memory():
+    model = subject.model
+    with without_memory(), _outputs_known(model, subject.outputs):
         model._symbolic_build(data_batch=data)
     groups = (
         model.trainable_variables,
@@ -35,6 +39,22 @@ def _train_state(model: Any, data: Any) -> Any:
         model.metrics_variables,
     )
     return tuple([shape_of(variable) for variable in group] for group in groups)
+
+
+@contextmanager
+def _outputs_known(model: Any, outputs: Any) -> Iterator[None]:
+    """Inside, the model is not traced to find out what it gives: that takes as long as its forward pass."""
+    from keras.src import backend
+
+    original = backend.compute_output_spec
+
+    def known(function: Any, *args: Any, **kwargs: Any) -> Any:
+        if function is model and outputs is not None:
+            return outputs
+        return original(function, *args, **kwargs)
+
+    with patch.object(backend, "compute_output_spec", known):
+        yield
 
 
 def _predict_state(model: Any) -> Any:
