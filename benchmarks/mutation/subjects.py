@@ -128,7 +128,6 @@ SUBJECTS = (
             "tests/dryrun/test_size_arithmetic.py",
             "tests/dryrun/test_numpy_shapes.py",
             "tests/dryrun/test_provenance.py",
-            "tests/rules",
         ),
         keep_traces=False,
         most_tests=60,
