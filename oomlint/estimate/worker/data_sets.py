@@ -49,7 +49,9 @@ def _loading(name: str) -> Any:
         shorter = name == "imdb" and kwargs.get("maxlen") is not None  # longer reviews are left out
         words = kwargs.get("num_words") if name == "imdb" else None
         parts = [
-            Data((None,) if shorter else shape, dtype, name, words if dtype == "object" else None)
+            Data(
+                (None,) if shorter else shape, dtype or "float32", name, words if dtype == "object" else None
+            )
             for shape, dtype in DATASETS[name]
         ]
         return (parts[0], parts[1]), (parts[2], parts[3])
