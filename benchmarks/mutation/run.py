@@ -58,13 +58,14 @@ def main() -> None:
                 chosen[module] = mutants(module, path_of(module).read_text("utf-8"))
     if not options.show:
         for subject in SUBJECTS:
-            todo = [
-                mutant
-                for module in subject.modules
-                for mutant in _sample(chosen.get(module, []), options.sample, options.seed)
-                if (options.again and known.get(mutant.key, {}).get("status") not in (None, *DEAD, "refused"))
-                or (not options.again and mutant.key not in known)
-            ]
+            todo = []
+            for found in (chosen.get(module, []) for module in subject.modules):
+                if options.again:
+                    states = {one: known.get(one.key, {}).get("status") for one in found}
+                    todo += [one for one in found if states[one] not in (None, *DEAD, "refused")]
+                else:
+                    sample = _sample(found, options.sample, options.seed)
+                    todo += [one for one in sample if one.key not in known]
             if todo:
                 _in_process(subject, todo, options)
         known = read(options.results)
