@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun import calls, classes, expressions, loops, objects, statements, tables
+from oomlint.dryrun import calls, classes, definitions, expressions, loops, objects, statements
 from oomlint.dryrun.calls import Activation
 from oomlint.dryrun.catalog.registry import Catalog, Iteration, load
 from oomlint.dryrun.flow import Flow, count
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 # their helpers often (a 50-layer network built by two small functions needs about 3,000).
 FUEL_PER_STATEMENT = 20
 FUEL_FLOOR = 20_000
+FUEL_OF_UNCALLED = (
+    2_000  # instead of the floor, for each function that nobody calls: one that explodes costs itself only
+)
 # Steps in other modules, from functions that nobody calls: what they call there gets arguments of which little is
 # known, and is looked at when its own module is checked. A library's modules reach into a hundred others that way.
 ABROAD_PER_STATEMENT = 2
@@ -173,7 +176,7 @@ class Run:
             if source is self.trace.source:
                 statements.execute_block(self, source.module.body)
             else:
-                tables.execute_module(self, source)
+                definitions.execute_module(self, source)
         finally:
             self.source, self.scope, self.statement = before
 
@@ -184,7 +187,6 @@ class Run:
         call: a loss function, the methods of a Sequence that was made. What a module gives away while it is imported,
         to a decorator or a register, is the module's own affair: it is entered where the module is checked.
         """
-        self.fuel = max(self.fuel, 0) + FUEL_PER_STATEMENT * count(self.source.module)
         self.abroad = max(ABROAD_FLOOR, ABROAD_PER_STATEMENT * count(self.source.module))
         others = any(function.source is not self.source for function in self.functions)
         given = {id(function) for function in self.trace.functions_given(self.imported)} if others else set()
@@ -198,8 +200,7 @@ class Run:
             if function.source is not self.source:
                 if function.entered or not (given & {id(first), id(function)} or _of_a_library(function)):
                     continue
-                assert isinstance(function.node, cst.FunctionDef)
-                self.fuel += FUEL_PER_STATEMENT * count(function.node)
+            self.fuel = FUEL_OF_UNCALLED + FUEL_PER_STATEMENT * count(function.node)
             arguments = () if function.entered else self.receiver_of(function)
             if function.entered:  # making the object that it is a method of may have entered it
                 continue

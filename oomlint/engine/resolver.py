@@ -30,6 +30,7 @@ class Consulted:
     def __init__(self, modules: ProjectModules) -> None:
         self._modules = modules
         self.asked: dict[tuple[Path, str, int], Path | None] = {}
+        self._folders: dict[str, Path] = {}
 
     def find(self, folder: Path, module: str, level: int) -> Path | None:
         """The file of a module that a file in `folder` imports, or None where the project has none."""
@@ -44,8 +45,11 @@ class Consulted:
 
     def peek(self, importer: Document, module: str, level: int) -> Document | None:
         """The module as text, or None where the project has no such module."""
-        place = importer.path or Path(importer.filename)
-        path = self.find(place.absolute().parent, module, level)
+        folder = self._folders.get(importer.filename)
+        if folder is None:
+            place = importer.path or Path(importer.filename)
+            folder = self._folders[importer.filename] = place.absolute().parent
+        path = self.find(folder, module, level)
         return None if path is None else self.read(path)
 
     def resolve(self, importer: Document, module: str, level: int) -> Source | None:

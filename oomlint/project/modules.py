@@ -32,10 +32,12 @@ class ModuleFinder:
         self._root = root
         self.added: list[Path] = []  # folders that the script puts on sys.path itself
         self._found: dict[tuple[Path, str], Path | None] = {}
+        self._around: dict[Path, tuple[Path, list[Path]]] = {}
 
     def forget(self) -> None:
         """Look on disk again: files may have come or gone."""
         self._found.clear()
+        self._around.clear()
 
     def find(self, folder: Path, module: str, level: int) -> Path | None:
         """The file of a module that a file in `folder` imports; `level` counts the leading dots."""
@@ -55,10 +57,12 @@ class ModuleFinder:
 
         Last the folders between it and the root: a script in `net/tools/` is often run from `net/`.
         """
-        top = folder
-        while (top / "__init__.py").is_file() and top.parent != top:
-            top = top.parent
-        between = [one for one in folder.parents if one.is_relative_to(self._root)]
+        if folder not in self._around:
+            top = folder
+            while (top / "__init__.py").is_file() and top.parent != top:
+                top = top.parent
+            self._around[folder] = top, [one for one in folder.parents if one.is_relative_to(self._root)]
+        top, between = self._around[folder]
         bases = (folder, *self.added, top, self._root / "src", self._root, *between)
         return list(dict.fromkeys(bases))
 

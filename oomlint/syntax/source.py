@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 class Source:
     """A document with its tree. Parsed once, however many rules look at it."""
 
-    __slots__ = ("document", "module", "statements", "tables")
+    __slots__ = ("definitions", "document", "module", "statements")
 
     def __init__(self, document: Document, module: cst.Module) -> None:
         self.document = document
         self.module = module
         # What the dry run counts and looks up in a module each time that a script imports it.
         self.statements: int | None = None
-        self.tables: frozenset[int] | None = None
+        self.definitions: dict[int, str] | None = (
+            None  # statements that are taken later, and the names that they bind
+        )
 
     def place(self, node: cst.CSTNode) -> Place:
         """The place of a node of this document."""

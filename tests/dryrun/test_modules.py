@@ -142,3 +142,84 @@ def test_a_table_nobody_looks_at_is_not_taken() -> None:
     trace = dry_run(project.sources["train.py"], project)
     assert not [event for event in trace.events if getattr(event, "path", None) == "PRESETS"]
     assert project.probe("train.py") == [3]
+
+
+def test_a_class_nobody_looks_at_does_not_open_what_it_derives_from() -> None:
+    project = Project(
+        {
+            "train.py": "from helpers import size\nprobe(size)\n",
+            "helpers.py": "from base import Base\nsize = 3\nclass Reader(Base):\n    def read(self): pass\n",
+            "base.py": "class Base:\n    pass\n",
+        }
+    )
+    assert project.probe("train.py") == [3]
+    assert project.opened == ["helpers.py"]
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "def scale(x, by=tf.constant(2.0)):\n    return x * by\n",
+        "class Scaler:\n    by = tf.constant(2.0)\n",
+        "class Scaler:\n    def scale(self, x, by=tf.constant(2.0)):\n        return x * by\n",
+    ],
+)
+def test_what_a_definition_calls_is_called_by_the_import(definition: str) -> None:
+    project = Project(
+        {
+            "train.py": "from helpers import size\nprobe(size)\n",
+            "helpers.py": f"import tensorflow as tf\nsize = 3\n{definition}",
+        }
+    )
+    trace = dry_run(project.sources["train.py"], project)
+    assert [call.name for call in trace.all_calls()] == ["tf.constant", "unresolved"]
+
+
+DECORATED = (
+    "import functools\ndef keep(f):\n    return functools.wraps(f)(f)\n@keep\ndef work(x):\n    probe(x)\n"
+)
+
+
+def test_what_a_module_decorates_is_entered_where_it_is_checked() -> None:
+    project = Project(
+        {"train.py": "from helpers import size\nprobe(size)\n", "helpers.py": f"size = 3\n{DECORATED}"}
+    )
+    assert project.probe("train.py") == [3]
+    assert project.probe("helpers.py") == [None]
+
+
+def test_what_a_script_gives_to_a_library_is_entered() -> None:
+    files = {
+        "train.py": "import keras\nfrom helpers import loss\nkeras.Sequential().compile(loss=loss)\n",
+        "helpers.py": "def loss(true, predicted):\n    probe(4)\n",
+    }
+    assert 4 in Project(files).probe("train.py")
+
+
+EXPLODES = "def tree():\n    if x: leaf()\n" + "".join(
+    f"def f{i}():\n    for a in range(60):\n        f{i + 1}()\n        f{i + 1}()\n" for i in range(6)
+)
+
+
+def test_a_function_that_explodes_takes_nothing_from_the_others() -> None:
+    text = f"{EXPLODES}def f6():\n    pass\ndef last():\n    seven()\ndef seven():\n    probe(7)\n"
+    project = Project({"train.py": text})
+    assert 7 in project.probe("train.py")
+
+
+def test_functions_nobody_calls_do_not_go_far_into_other_modules() -> None:
+    body = "".join(f"    use({number})\n" for number in range(400))
+    project = Project(
+        {
+            "train.py": "from far import go\n" + "".join(f"def a{i}():\n    go()\n" for i in range(50)),
+            "far.py": f"def use(n):\n    return n\ndef go():\n{body}",
+        }
+    )
+    assert dry_run(project.sources["train.py"], project).steps < 4_000
+    called = Project(
+        {
+            "far.py": f"def use(n):\n    return n\ndef go():\n{body}",
+            "train.py": "from far import go\n" + "go()\n" * 5,
+        }
+    )
+    assert dry_run(called.sources["train.py"], called).steps > 5 * 800

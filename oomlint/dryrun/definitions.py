@@ -1,13 +1,14 @@
-"""Large literals at the top of imported modules are taken when somebody looks at them.
+"""What imported modules define is taken when somebody looks at it: classes, functions, large literals.
 
-A table of model presets is thousands of strings and numbers, of which a script that imports the module reads a few
-or none; such tables took half of the dry run of keras-hub. Nothing in a literal depends on when it is taken.
+A module of a library defines twenty things, of which a script that imports it uses one; and what a class derives from
+is another module, which is found, parsed and run for its name. A table of model presets is thousands of strings. When a
+definition is taken makes no difference, unless it calls something: a default that is a tensor makes the devices.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -16,6 +17,7 @@ from oomlint.dryrun.flow import Flow
 from oomlint.dryrun.imports import Deferred
 from oomlint.dryrun.state import Scope
 from oomlint.dryrun.values.base import Value
+from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +33,10 @@ _NAMED = ("True", "False", "None")
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Table(Deferred):
-    """The value of `NAME = {...}` that nobody has looked at yet."""
+class Definition(Deferred):
+    """What `class Name`, `def name` or `NAME = {...}` binds, that nobody has looked at yet."""
 
-    line: cst.SimpleStatementLine
+    statement: cst.SimpleStatementLine | cst.BaseCompoundStatement
     scope: Scope
     name: str
 
@@ -43,39 +45,60 @@ class Table(Deferred):
         before = run.scope, run.statement, run.targets, run.state.layers
         run.scope, run.state.layers = self.scope, run.state.layers[:1]
         try:
-            statements.execute(run, self.line.body[0], self.line)
+            statements.execute_block(run, (self.statement,))
             return run.state.layers[0][self.scope, self.name]
         finally:
             run.scope, run.statement, run.targets, run.state.layers = before
 
 
 def execute_module(run: Run, source: Source) -> None:
-    """The statements of an imported module, but for its tables."""
-    if source.tables is None:
-        source.tables = frozenset(map(id, _tables(source.module)))
+    """The statements of an imported module, but for its definitions."""
+    if source.definitions is None:
+        source.definitions = dict(_definitions(source.module))
     for statement in source.module.body:
-        if id(statement) in source.tables:
-            line = cast("cst.SimpleStatementLine", statement)
-            name = cst.ensure_type(
-                cst.ensure_type(line.body[0], cst.Assign).targets[0].target, cst.Name
-            ).value
-            events = len(run.trace.events)
-            table = Table(
-                source=source, context=run.context, at=events, line=line, scope=run.scope, name=name
+        name = source.definitions.get(id(statement))
+        if name is not None:
+            definition = Definition(
+                source=source,
+                context=run.context,
+                at=len(run.trace.events),
+                statement=statement,
+                scope=run.scope,
+                name=name,
             )
-            run.state.set((run.scope, name), table)
+            run.state.set((run.scope, name), definition)
         elif statements.execute_block(run, (statement,)) is not Flow.ON:
             return
 
 
-def _tables(module: cst.Module) -> Iterator[cst.CSTNode]:
+def _definitions(module: cst.Module) -> Iterator[tuple[int, str]]:
     for statement in module.body:
         match statement:
+            case cst.ClassDef(name=cst.Name(value=name)) if _calls_nothing(statement):
+                yield id(statement), name
+            case cst.FunctionDef(name=cst.Name(value=name), decorators=[] | ()) if _calls_nothing(statement):
+                yield id(statement), name
             case cst.SimpleStatementLine(
-                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name())], value=value)]
+                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value)]
             ) if isinstance(value, (cst.Dict, cst.List, cst.Tuple)):
                 if _is_large_literal(value):
-                    yield statement
+                    yield id(statement), name
+
+
+def _calls_nothing(statement: cst.ClassDef | cst.FunctionDef) -> bool:
+    """Whether it calls nothing while it is taken. What decorates a class is not given the class."""
+    waiting: list[cst.CSTNode] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, cst.Call):
+            return False
+        if isinstance(node, cst.FunctionDef):
+            waiting += (node.params, *node.decorators)
+        elif isinstance(node, cst.ClassDef):
+            waiting += (*node.bases, *node.keywords, node.body)
+        elif not isinstance(node, cst.Lambda):
+            waiting += code_children(node)
+    return True
 
 
 def _is_large_literal(value: cst.CSTNode) -> bool:
