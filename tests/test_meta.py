@@ -164,6 +164,7 @@ def test_examples_trigger_and_what_to_use_instead_does_not(entry: RegisteredRule
 
 # Those about what a training step holds on the GPU, whose bytes an estimate knows better than the text.
 ESTIMATED = {"OOM601", "OOM602", "OOM603", "OOM604", "OOM605", "OOM606"}
+PREVIEW = {"OOM210", "OOM309", "OOM507"}
 OF_TENSORFLOW = tuple(entry for entry in RULES if entry.rule.backends is not None)
 
 
@@ -175,8 +176,9 @@ def test_examples_of_tensorflow_are_silent_where_keras_runs_on_jax(entry: Regist
             assert run_rules([entry], text, settings=settings(entry.code, block)) == []
 
 
-def test_rules_that_say_more_with_an_estimate():
+def test_rules_that_say_more_with_an_estimate_and_those_still_in_preview():
     assert {entry.code for entry in RULES if entry.rule.estimated} == ESTIMATED
+    assert {entry.code for entry in RULES if entry.rule.preview} == PREVIEW
 
 
 @pytest.mark.parametrize("entry", **_rules())
