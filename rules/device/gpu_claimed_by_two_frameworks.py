@@ -163,7 +163,7 @@ def _bounded(trace: Trace) -> bool:
     for _, value in environment(trace, "TF_FORCE_GPU_ALLOW_GROWTH"):
         if not isinstance(value, Const) or value.value == "true":
             return True
-    return any(gpu_setup.sets_up(call) for call in trace.all_calls())
+    return gpu_setup.out_of_sight(trace)
 
 
 def _trains(trace: Trace) -> tuple[str, Call] | None:

@@ -179,7 +179,7 @@ def _divided(trace: Trace) -> bool:
     placed = [call.value("device_name") or call.value("device") for call in trace.calls("tf.device")]
     if _grows(trace) and any(not isinstance(name, Const) for name in placed):
         return True
-    return len(chosen) > 1 or any(gpu_setup.sets_up(call) for call in trace.all_calls())
+    return len(chosen) > 1 or gpu_setup.out_of_sight(trace)
 
 
 ALL = -1

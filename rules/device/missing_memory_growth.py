@@ -156,7 +156,7 @@ def _configured(trace: Trace) -> bool:
         return True
     if any(call.argument(name) for call in trace.calls("tf.GPUOptions") for name in options):
         return True
-    return any(gpu_setup.sets_up(call) for call in trace.all_calls())
+    return gpu_setup.out_of_sight(trace)
 
 
 def _shared(trace: Trace, training: list[Call]) -> tuple[str, Place] | None:

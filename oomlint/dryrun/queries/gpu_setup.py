@@ -120,6 +120,11 @@ def sets_up(call: Call) -> bool:
     return "growth" in words or (named and any(verb in words for verb in _VERBS))
 
 
+def out_of_sight(trace: Trace) -> bool:
+    """Whether the script calls something that sets the GPU up by its name, also on what nobody knows."""
+    return any(sets_up(call) for call in (*trace.all_calls(), *trace.loose))
+
+
 def swallowed(call: Call, errors: frozenset[str] = RUNTIME_ERRORS) -> bool:
     """Whether an error that the call raises (a RuntimeError) is caught around it and does not end the run."""
     handlers = [handler for attempt in call.context.all(Try) for handler in attempt.handlers]
