@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 
@@ -27,10 +27,31 @@ def parsed_in_pieces(text: str) -> cst.Module | None:
     if "\r" in text or "\f" in text:
         return None
     try:
-        body = ast.parse(text).body
+        body = _statements(ast.parse(text).body)  # the tree itself takes 150 bytes for each character
         return _Pieces(text).module(body) if body else None
     except (_NotInPieces, cst.ParserSyntaxError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+class _Statement(NamedTuple):
+    """The rows of a statement, with its decorators, and its column; of a class its members."""
+
+    first: int
+    last: int
+    column: int
+    members: Sequence[_Statement] = ()
+
+
+def _statements(body: Sequence[ast.stmt]) -> list[_Statement]:
+    return [
+        _Statement(
+            min([one.lineno, *(decorator.lineno for decorator in getattr(one, "decorator_list", ()))]),
+            one.end_lineno or one.lineno,
+            one.col_offset,
+            _statements(one.body) if isinstance(one, ast.ClassDef) else (),
+        )
+        for one in body
+    ]
 
 
 class _Pieces:
@@ -45,15 +66,15 @@ class _Pieces:
         self._text = text
         self._unit: str | None = None
 
-    def module(self, body: Sequence[ast.stmt]) -> cst.Module:
+    def module(self, body: Sequence[_Statement]) -> cst.Module:
         pieces = list(self._cut(body, 0))
-        if len(pieces) < 2 and not isinstance(body[0], ast.ClassDef):
+        if len(pieces) < 2 and not body[0].members:
             raise _NotInPieces
         made: list[cst.Module] = []
         statements: list[Any] = []
         before = 0
         for piece in pieces:
-            last = len(self._rows) if piece is pieces[-1] else _last_row(piece[-1])
+            last = len(self._rows) if piece is pieces[-1] else piece[-1].last
             part = self._piece(piece, before, last)
             own = list(part.body)
             if made:
@@ -69,19 +90,19 @@ class _Pieces:
             has_trailing_newline=end.has_trailing_newline,
         )
 
-    def _piece(self, piece: Sequence[ast.stmt], before: int, last: int) -> cst.Module:
+    def _piece(self, piece: Sequence[_Statement], before: int, last: int) -> cst.Module:
         """The rows behind `before` up to `last`; a large class of its own by its members."""
         (first, *others) = piece
-        if others or not isinstance(first, ast.ClassDef) or not self._is_large(first):
+        if others or not first.members or not self._is_large(first):
             return self._parsed(self._text[self._ends[before] : self._ends[last]])
-        groups = list(self._cut(first.body, first.body[0].col_offset))
+        groups = list(self._cut(first.members, first.members[0].column))
         if len(groups) < 2:
             return self._parsed(self._text[self._ends[before] : self._ends[last]])
         members: list[Any] = []
         made: list[cst.Module] = []
         start = before
         for group in groups:
-            end = last if group is groups[-1] else _last_row(group[-1])
+            end = last if group is groups[-1] else group[-1].last
             rows = self._text[self._ends[start] : self._ends[end]]
             made.append(self._parsed(f"class _:\n{rows}" if made else rows))
             members += _class(made[-1])[1].body
@@ -102,25 +123,25 @@ class _Pieces:
             self._unit = part.default_indent
         return part
 
-    def _is_large(self, statement: ast.stmt) -> bool:
-        return self._ends[_last_row(statement)] - self._ends[_first_row(statement) - 1] > 2 * _PIECE
+    def _is_large(self, statement: _Statement) -> bool:
+        return self._ends[statement.last] - self._ends[statement.first - 1] > 2 * _PIECE
 
-    def _cut(self, body: Sequence[ast.stmt], column: int) -> Iterator[list[ast.stmt]]:
+    def _cut(self, body: Sequence[_Statement], column: int) -> Iterator[list[_Statement]]:
         """The statements of a block by some at a time; a large class by itself."""
-        piece: list[ast.stmt] = []
+        piece: list[_Statement] = []
         for statement in body:
-            if piece and (self._ends[_last_row(statement)] - self._ends[_first_row(piece[0]) - 1] > _PIECE):
+            if piece and (self._ends[statement.last] - self._ends[piece[0].first - 1] > _PIECE):
                 if self._may_part(piece[-1], statement, column):
                     yield piece
                     piece = []
             piece.append(statement)
         yield piece
 
-    def _may_part(self, one: ast.stmt, other: ast.stmt, column: int) -> bool:
+    def _may_part(self, one: _Statement, other: _Statement, column: int) -> bool:
         """Whether what stands between two statements belongs to the second, without a doubt."""
-        if other.col_offset != column or _first_row(other) <= _last_row(one):
+        if other.column != column or other.first <= one.last:
             return False
-        for row in self._rows[_last_row(one) : _first_row(other) - 1]:
+        for row in self._rows[one.last : other.first - 1]:
             bare = row.lstrip()
             if row != "\n" and (not bare.startswith("#") or len(row) - len(bare) != column):
                 return False
@@ -132,13 +153,3 @@ def _class(part: cst.Module) -> tuple[cst.ClassDef, cst.IndentedBlock]:
     if not isinstance(only, cst.ClassDef) or not isinstance(only.body, cst.IndentedBlock):
         raise _NotInPieces
     return only, only.body
-
-
-def _first_row(statement: ast.stmt) -> int:
-    decorators: Sequence[ast.expr] = getattr(statement, "decorator_list", ())
-    return min([statement.lineno, *(one.lineno for one in decorators)])
-
-
-def _last_row(statement: ast.stmt) -> int:
-    assert statement.end_lineno is not None
-    return statement.end_lineno
