@@ -1,6 +1,7 @@
 """Every fixture and program, rewritten in every way that leaves its meaning: what is found must be the same.
 
-    python benchmarks/robustness/rewritings.py [--only PART_OF_A_NAME] [--path PART_OF_A_PATH] [--every N [--first K]]
+    python benchmarks/robustness/rewritings.py [--only PART_OF_A_NAME] [--path PART_OF_A_PATH] \\
+        [--every N [--first K]] [--seconds N]
 
 Prints each difference, and a table: pairs that say the same, that differ, and where a rewriting does not apply.
 """
@@ -28,11 +29,16 @@ def main() -> None:
     parser.add_argument("--path", default="")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     asked = parser.parse_args()
     counts: dict[str, Counter[str]] = {name: Counter() for name in TRANSFORMATIONS if asked.only in name}
     began = time.process_time()
     chosen = [subject for subject in subjects() if asked.path in subject.name][asked.first :: asked.every]
+    start, done = time.monotonic(), 0
     for subject in chosen:
+        if time.monotonic() - start > asked.seconds:
+            break
+        done += 1
         for name in counts:
             try:
                 rewriting = TRANSFORMATIONS[name](subject.code)
@@ -55,7 +61,7 @@ def main() -> None:
     print(f"{'':{width}}  {'  '.join(columns)}")
     for name, one in [*counts.items(), ("all", sum(counts.values(), Counter()))]:
         print(f"{name:{width}}  {'  '.join(f'{one[column]:{len(column)}}' for column in columns)}")
-    print(f"{len(chosen)} scripts, {time.process_time() - began:.0f} s of processor time")
+    print(f"{done} scripts of {len(chosen)}, {time.process_time() - began:.0f} s of processor time")
 
 
 main()

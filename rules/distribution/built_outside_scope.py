@@ -276,7 +276,8 @@ def _never_entered(trace: Trace, made: list[Call]) -> Iterator[Finding]:
         return
     strategy, call = made[0].result, made[0]
     assert isinstance(strategy, Strategy)
-    if gpu_setup.uncalled(call.context) is not None or not call.targets:
+    kept = bool(call.targets) or any(deref(assign.value) is strategy for assign in trace.assigns())
+    if gpu_setup.uncalled(call.context) is not None or not kept:
         return
     for other in trace.all_calls():
         values = (other.receiver, *(argument.value for argument in other.arguments))

@@ -143,14 +143,18 @@ def _scope_call(trace: Trace, strategy: Strategy) -> Call | None:
 def _models(trace: Trace, strategy: Strategy) -> list[Made]:
     """Models made in the strategy's scope: of Keras, of the program's classes, or by functions from elsewhere."""
     found: dict[int, Made] = {}
+    # A function that only calls another one gives its value a name where it is called itself.
+    names = {id(deref(assign.value)): assign.path for assign in trace.assigns()}
     for call in trace.all_calls():
         if replicas.of_scope(call.context) is not strategy:
             continue
         value = deref(call.result)
         if isinstance(value, Model) and value.made_by is call:
             found.setdefault(id(value), Made(value, call, call.targets[0] if call.targets else ""))
-        elif isinstance(value, Unknown) and call.targets and _makes_a_model(call):
-            found.setdefault(id(value), Made(value, call, call.targets[0]))
+            continue
+        name = call.targets[0] if call.targets else names.get(id(value))
+        if isinstance(value, Unknown) and name and _makes_a_model(call, name):
+            found.setdefault(id(value), Made(value, call, name))
     for assign in trace.assigns():
         value = deref(assign.value)
         facet = value.facet if isinstance(value, Instance) else None
@@ -161,13 +165,13 @@ def _models(trace: Trace, strategy: Strategy) -> list[Made]:
     return list(found.values())
 
 
-def _makes_a_model(call: Call) -> bool:
+def _makes_a_model(call: Call, target: str) -> bool:
     """A call of something out of sight (`first = create_first()`) that is not named after anything else."""
     name = (call.path if call.name == "unresolved" else call.name) or ""
     if call.receiver is not None or name.startswith(("tf.", "keras.", "builtins.", "numpy.")):
         return False
     function = name.rpartition(".")[2].lower()
-    words = f"{function} {call.targets[0].lower()}"
+    words = f"{function} {target.lower()}"
     makes = function.startswith(MAKES) or function.endswith(("model", "net"))
     return makes and not any(word in words for word in OTHERS)
 
@@ -227,7 +231,7 @@ def _is_an_expression(body: Body) -> bool:
     node = body.function.node
     if isinstance(node, cst.Lambda):
         return True
-    match node.body.body if isinstance(node, cst.FunctionDef) else ():
+    match node.body.body:
         case [cst.SimpleStatementLine(body=[cst.Return()])]:
             return True
     return False

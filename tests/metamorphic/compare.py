@@ -98,8 +98,9 @@ class Subject:
             self._before[estimated] = self.found(estimated=estimated)
         before = self._before[estimated]
         after = self.found(rewriting, estimated=estimated)
-        if moved:  # as `oomlint check .` does; but a module by itself is judged without its callers
-            after |= self._found_in_modules(rewriting) & before
+        if moved:  # as `oomlint check .` does; by itself a module knows fewer numbers, and not its callers
+            alone = {(one.code, one.severity, one.statement) for one in self._found_in_modules(rewriting)}
+            after |= Counter(one for one in before if one[:3] in alone)
         return differences(before, after, moved=moved)
 
     def diagnostics(self) -> list[Diagnostic]:
@@ -207,7 +208,7 @@ def differences(before: Counter[Said], after: Counter[Said], *, moved: bool = Fa
     """
     if moved:
         before, after = (
-            Counter(said._replace(statement="") if said.code.startswith("OOM1") else said for said in found)
+            Counter({said._replace(statement="") if said.code.startswith("OOM1") else said for said in found})
             for found in (before, after)
         )
     return [f"- {said}" for said in sorted(before - after)] + [f"+ {said}" for said in sorted(after - before)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from metamorphic.code import (
@@ -155,6 +156,12 @@ def lambdas_defined(code: Code) -> Rewriting | None:
     return single(code.traced.put(changes)) if changes else None
 
 
+@cache
+def _known_signatures() -> dict[str, list[str]]:
+    known: dict[str, list[str]] = json.loads(SIGNATURES.read_text("utf-8"))
+    return known
+
+
 def _own_signatures(code: Code) -> dict[str, list[str]]:
     """The parameters of the script's functions and classes that are called by a name of one meaning."""
     found: dict[str, list[str]] = {}
@@ -200,7 +207,7 @@ def _signature(call: ast.Call, own: dict[str, list[str]], known: dict[str, list[
 
 
 def _calls(code: Code) -> Iterator[tuple[ast.Call, list[str]]]:
-    own, known = _own_signatures(code), json.loads(SIGNATURES.read_text("utf-8"))
+    own, known = _own_signatures(code), _known_signatures()
     methods = {node.name for node in code.of(ast.FunctionDef)}
     known = {name: found for name, found in known.items() if name.rpartition(".")[2] not in methods}
     inside = {part for node in code.of(ast.JoinedStr) for part in ast.walk(node)}

@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+from functools import lru_cache
 
 from metamorphic.code import (
     DEFINITIONS,
@@ -243,9 +244,14 @@ def _by_rows(code: Code, other: str) -> Traced:
     return joined(pieces)
 
 
+@lru_cache(maxsize=4)
+def _spelled(text: str) -> dict[str, str]:
+    return dict(spelled(text))
+
+
 def _import_style(spelling: Spelling) -> Transformation:
     def rewrite(code: Code) -> Rewriting | None:
-        other = dict(spelled(code.text)).get(spelling.name)
+        other = _spelled(code.text).get(spelling.name)
         return None if other is None else single(_by_rows(code, other))
 
     return rewrite

@@ -30,6 +30,8 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
     ("imports: ", "OOM205", "Keras 2 makes float32 of labels, Keras 3 float64"),
     ("function inlined", "OOM503", "what a function makes is shown where it is called for"),
     ("steps in functions", "OOM503", "what a function makes is shown where it is called for"),
+    ("arguments on rows", "OOM201", "the message quotes an expression only where it is one row"),
+    ("chains split", "OOM201", "the message quotes the expression, of which a part has a name now"),
     ("chains split", "OOM204", "the float64 array has a name now, which keeps it"),
     ("variables on self", "OOM104", "what is an attribute may be passed to a session from elsewhere"),
     ("variables on self", "OOM405", "a tape that is an attribute outlives the function"),

@@ -159,7 +159,7 @@ def variables_on_self(code: Code) -> Rewriting | None:
                 return None
             if isinstance(part, ast.ClassDef):  # whose methods have a self of their own
                 kept |= loaded([part])
-    own -= kept
+    own = {name for name in own - kept if f"self.{name}" not in code.text}
     changes: list[tuple[int, int, Traced | str]] = []
     for part in names:
         if part.id in own:
