@@ -223,7 +223,7 @@ def test_a_convolution_reads_a_copy_with_a_row_more_where_padding_is_odd():
 
 def test_the_gradient_of_the_input_has_that_row_too():
     made = convolution("Conv2DBackpropInput", (1, 4, 4, 8), (3, 3, 8, 8), (1, 2, 2, 8))
-    assert sizes(made)["Conv2DBackpropInput"] == (16 * MIB * 25 // 16,)
+    assert sizes(made)["Conv2DBackpropInput"][0] == 16 * MIB * 25 // 16
 
 
 def test_channels_first_needs_the_step_s_input_transposed():
@@ -263,6 +263,15 @@ def test_a_filter_s_gradient_no_larger_than_the_filter_reads_both_tensors_exchan
     ):
         found = sizes(convolution("Conv2DBackpropFilter", given, kernel, gradient))
         assert ({"x/exchanged", "y/exchanged"} <= set(found)) == exchanged
+
+
+def test_a_kernel_larger_than_the_gradient_is_padded_in_its_place():
+    # 9 x 9 of 20 x 20 in steps of two: 6 x 6, spread out 11 x 11, slides over 20 + 11 - 1 rows and columns.
+    made = sizes(convolution("Conv2DBackpropInput", (4, 20, 20, 8), (9, 9, 8, 16), (4, 6, 6, 16)))
+    item = 16 * MIB // (4 * 20 * 20 * 8)
+    assert made["Conv2DBackpropInput"] == (16 * MIB, item * 30 * 30 * 8 * 16)
+    made = sizes(convolution("Conv2DBackpropInput", (4, 20, 20, 8), (9, 9, 8, 16), (4, 12, 12, 16)))
+    assert sum(made["Conv2DBackpropInput"]) == 16 * MIB
 
 
 def test_relus_share_the_zeros_of_a_pooling_behind_something_else():

@@ -78,7 +78,9 @@ class Copies:
 def _of_the_input(operation: Operation, given: Shape, kernel: Shape, gradient: Shape) -> Operation:
     size, *others = operation.outputs
     if not operation.type.startswith("Depthwise"):
-        return replace(operation, outputs=(int(size * one_more(given, kernel, gradient)), *others))
+        item = size // max(math.prod(given), 1)
+        turned = item * _turned(given, kernel, gradient)
+        return replace(operation, outputs=(int(size * one_more(given, kernel, gradient)), *others, turned))
     # A convolution over the gradient, which is spread out and padded: in a copy where the steps are larger than one or
     # the padding is odd, else by cuDNN itself (cudnn-conv with pad=63_63 in the assignment of brain_signals).
     if _steps_of_one(given, kernel, gradient) and one_more(given, kernel, gradient) == 1.0:
@@ -86,6 +88,21 @@ def _of_the_input(operation: Operation, given: Shape, kernel: Shape, gradient: S
     sides = zip(given[1:-1], kernel[:-2], strict=False)
     spread = math.prod((side + width - 1) / side for side, width in sides if side)
     return replace(operation, outputs=(size, int(size * spread)))
+
+
+def _turned(given: Shape, kernel: Shape, gradient: Shape) -> int:
+    """Elements of the kernel as the padded input of a convolution whose kernel is the gradient, where that is smaller.
+
+    XLA takes the one for the other when that multiplies less (`SwapConvOperands` in
+    xla/hlo/transforms/simplifiers/algebraic_simplifier.cc), and pads in a copy.
+    """
+    if not len(given) == len(kernel) == len(gradient) or math.prod(kernel[:-2]) <= math.prod(gradient[1:-1]):
+        return 0
+    elements = math.prod(kernel[-2:])
+    for side, width, result in zip(given[1:-1], kernel[:-2], gradient[1:-1], strict=True):
+        step = max((side - width) // (result - 1), 1) if result > 1 else 1
+        elements *= side + (result - 1) * step
+    return elements
 
 
 def _steps_of_one(given: Shape, kernel: Shape, gradient: Shape) -> bool:
