@@ -10,7 +10,8 @@ import pytest
 from oomlint.documents.python_file import document_from_text
 from oomlint.dryrun import dry_run, state
 from oomlint.dryrun.catalog.keras import graph
-from oomlint.dryrun.values.base import Const, Unknown
+from oomlint.dryrun.values.base import Const, Unknown, deref
+from oomlint.dryrun.values.program import Class
 from oomlint.syntax.parse import parse
 
 
@@ -82,3 +83,16 @@ def test_what_ways_leave_alone_counts_once_in_its_place() -> None:
     other = (key[0], "y")
     store.meet([{}, {other: Const(3)}, {}])
     assert store.get(other) == Const(3)
+
+
+def test_the_ancestry_of_a_class_is_worked_out_once() -> None:
+    text = "class A: ...\nclass B(A): ...\nclass C(A): ...\nclass D(B, C): ...\nprobe(D)\n"
+    (call,) = [
+        one
+        for one in dry_run(parse(document_from_text(text, "snippet.py"))).all_calls()
+        if one.path == "probe"
+    ]
+    found = deref(call.arguments[0].value)
+    assert isinstance(found, Class)
+    assert [one.name for one in found.ancestry()] == ["D", "B", "A", "C"]  # depth first, each once
+    assert found.ancestry() is found.ancestry()

@@ -68,6 +68,7 @@ class Class(Value):
     flags: set[str] = field(default_factory=set)  # dataclass, namedtuple
     fields: dict[str, Value | None] = field(default_factory=dict)  # dataclass fields and defaults, in order
     instance: Instance | None = None  # the last one made: methods nobody calls are entered with it
+    line: tuple[Class, ...] | None = None  # its ancestry, once that was asked for: bases do not change
 
     def joined(self, other: Class) -> Class:
         """The value where two ways meet: one class cannot be mixed with another, so what holds on this way."""
@@ -76,16 +77,16 @@ class Class(Value):
     def __repr__(self) -> str:
         return f"<class {self.name}>"
 
-    def ancestry(self) -> list[Class]:
-        """The class and its bases of the program, in lookup order (depth first, cycles cut)."""
-        seen: dict[int, Class] = {}
-        stack: list[Class] = [self]
-        while stack:
-            current = stack.pop(0)
-            if id(current) not in seen:
-                seen[id(current)] = current
-                stack = [base for base in current.bases if isinstance(base, Class)] + stack
-        return list(seen.values())
+    def ancestry(self) -> tuple[Class, ...]:
+        """The class and its bases of the program, in lookup order (depth first)."""
+        if self.line is None:
+            bases = [base for base in self.bases if isinstance(base, Class)]
+            seen: dict[int, Class] = {id(self): self}
+            for base in bases:
+                for ancestor in base.ancestry():
+                    seen.setdefault(id(ancestor), ancestor)
+            self.line = tuple(seen.values())
+        return self.line
 
     def library_bases(self) -> list[str]:
         """Canonical names of the library classes it derives from."""
