@@ -90,13 +90,13 @@ def _calls_nothing(statement: cst.ClassDef | cst.FunctionDef) -> bool:
     waiting: list[cst.CSTNode] = [statement]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, cst.Call):
+        if type(node) is cst.Call:
             return False
-        if isinstance(node, cst.FunctionDef):
+        if type(node) is cst.FunctionDef:
             waiting += (node.params, *node.decorators)
-        elif isinstance(node, cst.ClassDef):
+        elif type(node) is cst.ClassDef:
             waiting += (*node.bases, *node.keywords, node.body)
-        elif not isinstance(node, cst.Lambda):
+        elif type(node) is not cst.Lambda:
             waiting += code_children(node)
     return True
 
