@@ -270,7 +270,7 @@ def _unpassed(trace: Trace) -> Iterator[Finding]:
         if options.writes and users and not early and not keywords:
             yield RULE.finding(
                 options.writes[0].place,
-                f"this {what} is changed ({options.words}) after the session has copied it: nothing comes of it",
+                f"this {what} is changed ({options.written}) after the session has copied it: nothing comes of it",
                 evidence=[Evidence("passed on here", users[0].place)],
                 help="set the options first",
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -33,12 +33,22 @@ class Options:
     @property
     def words(self) -> str:
         """What it says."""
-        said = []  # the dry run's object knows later writes too
-        for name, value in self.given.items():
-            known = deref(value)
-            if name in MEMORY:
-                said.append(f"{name} = {known.value}" if isinstance(known, Const) else name)
-        return ", ".join(said)
+        # The dry run's object knows later writes too.
+        return _words(self.given.items())
+
+    @property
+    def written(self) -> str:
+        """What is written to it later."""
+        return _words((write.path.rpartition(".")[2], write.value) for write in self.writes)
+
+
+def _words(given: Iterable[tuple[str, Value]]) -> str:
+    said = []
+    for name, value in given:
+        known = deref(value)
+        if name in MEMORY:
+            said.append(f"{name} = {known.value}" if isinstance(known, Const) else name)
+    return ", ".join(said)
 
 
 def options(trace: Trace) -> list[Options]:
