@@ -224,3 +224,29 @@ models["one"].fit(x, y)
         build(tmp_path, text, monkeypatch)
     assert caught.value.asked == "gpus"
     assert build(tmp_path, text, monkeypatch, arguments={"gpus": 1}).model.count_params() == 8 * 2 + 2
+
+
+def test_a_model_whose_shapes_are_not_known_asks_for_the_data_and_not_for_a_method_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+import numpy as np
+import keras
+from no_such_library import Tokenizer
+
+def windows(rows):
+    return np.array([rows.iloc[i : i + 30].values for i in range(len(rows) - 30)])
+
+import pandas
+x = windows(pandas.read_csv("prices.csv"))
+words = Tokenizer().vocab_size()
+model = keras.Sequential([keras.Input((x.shape[1], x.shape[2])), keras.layers.LSTM(4), keras.layers.Dense(words)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch)
+    asked = {caught.value.asked, *caught.value.instead}
+    assert not asked & {"compile", "model.compile"}, asked
+    subject = build(tmp_path, text, monkeypatch, arguments={"vocab_size": 50}, input_shape=(30, 2))
+    assert subject.model.count_params() == 4 * 4 * (2 + 4 + 1) + (4 + 1) * 50

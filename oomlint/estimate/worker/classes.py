@@ -37,6 +37,10 @@ class Classes(int):
     def __contains__(self, key: object) -> bool:
         return True
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Classes:
+        """For `tokenizer.vocab_size()`."""
+        return self
+
     def keys(self) -> list[str]:
         """As a dict's, such as a tokenizer's word index."""
         return list(self)

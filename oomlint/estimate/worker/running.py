@@ -7,6 +7,7 @@ matter, while what the model needs is reported with the line where it was lost.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import re
 import sys
@@ -135,6 +136,8 @@ def _failed_in(failures: list[Missing]) -> Any:
         value = stand_ins.described(name)
         if value is not None:
             return value
+        with contextlib.suppress(AttributeError):
+            error.oomlint_touched = Missing.touched  # type: ignore[attr-defined]
         missing = Missing(name, line, error)
         failures.append(missing)
         return missing
@@ -230,7 +233,7 @@ def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
     """The value that is not known and that an exception complains of."""
     found = _NAMED.search(str(error))
     if found is None:
-        return Missing.touched if "Missing" in str(error) else None
+        return getattr(error, "oomlint_touched", Missing.touched) if "Missing" in str(error) else None
     name = found[1]
     root = re.split(r"[.(\[]", name)[0]
     for missing in reversed(failures):
