@@ -190,7 +190,8 @@ class Run:
         self.abroad = max(ABROAD_FLOOR, ABROAD_PER_STATEMENT * count(self.source.module))
         others = any(function.source is not self.source for function in self.functions)
         given = {id(function) for function in self.trace.functions_given(self.imported)} if others else set()
-        position = 0
+        position, defined = 0, len(self.functions)
+        done: set[int] = set()
         while position < len(self.functions):
             first = self.functions[position]
             function = first.wrapper or first
@@ -200,10 +201,16 @@ class Run:
             if function.source is not self.source:
                 if function.entered or not (given & {id(first), id(function)} or _of_a_library(function)):
                     continue
+            if function.entered:
+                done.add(id(function.node))
+            elif position > defined and id(function.node) in done:
+                # One that runs its outer function would be made anew for each of those that it enters, without end.
+                continue
             self.fuel = FUEL_OF_UNCALLED + FUEL_PER_STATEMENT * count(function.node)
             arguments = () if function.entered else self.receiver_of(function)
             if function.entered:  # making the object that it is a method of may have entered it
                 continue
+            done.add(id(function.node))
             calls.enter(self, function, arguments, self.place(function.node), called=False)
 
     def receiver_of(self, function: Function) -> tuple[Argument, ...]:

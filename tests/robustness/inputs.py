@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from oomlint.documents.lines import LineIndex
 from oomlint.documents.parts import PartedDocument
 from oomlint.documents.python_file import Document, DocumentError
 from oomlint.documents.reading import document_of
@@ -55,6 +56,8 @@ def _places(document: Document, chance: random.Random) -> list[str]:
         spans = [(part.start, part.end) for part in document.parts]
     for start, end in spans[:9]:
         offset = chance.randint(start, end)
+        if document.text[max(0, offset - 1) : offset + 1] == "\r\n":
+            offset -= 1  # nothing starts between the two
         place = document.location(offset)
         if document.offset(place) != offset:
             return [f"offset {offset} is {place}, which is offset {document.offset(place)}"]
@@ -105,10 +108,15 @@ def _outside(document: Document) -> Any:
             cells[number - 1].pop("input", None)
         return repr(content)
     text = document.raw.decode("utf-8-sig")
+    rows = LineIndex(text)
+    outside, done = [], 0
     for part in document.parts:
-        at = text.index(part.source)
-        text = text[:at] + text[at + len(part.source) :]
-    return text
+        start = rows.start(document.location(part.start).row)
+        if text[start : start + len(part.source)] != part.source:
+            return f"block {part.number} is not where it is said to be"
+        outside.append(text[done:start])
+        done = start + len(part.source)
+    return "".join((*outside, text[done:]))
 
 
 def _comments(document: Document) -> list[str]:

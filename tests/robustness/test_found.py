@@ -8,6 +8,7 @@ import pytest
 from robustness.properties import ALL, Checks
 
 from oomlint.documents.python_file import document_from_text
+from oomlint.dryrun import dry_run
 from oomlint.findings.applying import fix_document
 from oomlint.findings.registry import load_rules
 from oomlint.syntax.parse import parse
@@ -88,3 +89,37 @@ def test_statements_that_are_moved_stay_what_they_are():
 def test_form_feeds_before_code_mean_nothing(name: str):
     document = document_from_text(PROGRAMS[name], "program.py")
     assert ast.dump(ast.parse(parse(document).module.code)) == ast.dump(ast.parse(document.text))
+
+
+@pytest.mark.parametrize(
+    ("first", "other"), [("None", "5"), ("None", "sys.argv[2]"), ("7", "None"), ("7", "7")]
+)
+def test_a_way_that_may_be_taken_is_taken(first: str, other: str):
+    """`None` where two ways meet left the constant of the other one as if it were sure."""
+    text = f"""\
+import sys
+import tensorflow as tf
+size = {first}
+if len(sys.argv) > 2:
+    size = {other}
+frames = tf.data.Dataset.range(10**9).map(lambda i: tf.zeros((224, 224, 3)))
+if size is None:
+    frames = frames.shuffle(1_281_167)
+"""
+    found = {one.code for one in CHECKS.check(document_from_text(text, "program.py"))}
+    assert ("OOM301" in found) == ("None" in (first, other))
+
+
+def test_functions_that_make_each_other_anew_are_entered_once_when_nobody_calls_them():
+    """Each `made` that was not entered was entered by itself, and made three of its kind: the run never ended."""
+    text = """\
+from tensorflow import keras
+def twice(n, *rest, k=0):
+    f = n
+    def made():
+        yield (1, 2)
+        yield from [i + n for i, n in enumerate(list(list(map(twice, [1, 2, 3]))) + [1, 2, 3])][::-1]
+    f = list(made())
+    return n * 2
+"""
+    assert dry_run(parse(document_from_text(text, "program.py"))).steps < 20_000

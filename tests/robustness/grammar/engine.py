@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 Productions = Mapping[str, Sequence[str]]
 
 DEPTH = 6
-_HOLE = re.compile(r"\{([a-z_]+)\}")
-_ROLE = re.compile(r"\$(\w+)")
-_ALONE = re.compile(r"^( *)\{([a-z_]+)\}$", re.MULTILINE)
+_TOKEN = re.compile(r"^( *)\{([a-z_]+)\}$|\{([a-z_]+)\}|\$(\w+)", re.MULTILINE)
 
 # Names that people give; the last of each are of other alphabets, or as odd as Python allows.
 NAMES: Mapping[str, Sequence[str]] = {
@@ -38,12 +36,17 @@ class Grammar:
 
     def text(self, template: str, depth: int = 0) -> str:
         """The template with all its holes filled and its names given."""
-        while alone := _ALONE.search(template):
-            rows = self.symbol(alone[2], depth).splitlines()
-            block = "\n".join(alone[1] + row if row else row for row in rows)
-            template = template[: alone.start()] + block + template[alone.end() :]
-        filled = _HOLE.sub(lambda hole: self.symbol(hole[1], depth), template)
-        return _ROLE.sub(lambda role: self.name(role[1]), filled)
+
+        def filled(token: re.Match[str]) -> str:
+            indent, alone, inside, role = token.groups()
+            if role is not None:
+                return self.name(role)
+            if alone is None:
+                return self.symbol(inside, depth)
+            rows = self.symbol(alone, depth).splitlines()
+            return "\n".join(indent + row if row else row for row in rows)
+
+        return _TOKEN.sub(filled, template)
 
     def symbol(self, name: str, depth: int) -> str:
         """One of a symbol's productions; where it is deep, the first, which has no holes that come back."""
