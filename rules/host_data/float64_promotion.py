@@ -200,7 +200,19 @@ def _asked(node: cst.CSTNode | None) -> bool:
     if not isinstance(node, cst.Call):
         return False
     cast = isinstance(node.func, cst.Attribute) and node.func.attr.value == "astype"
-    return cast or any(arg.keyword is not None and arg.keyword.value == "dtype" for arg in node.args)
+    return cast or any(
+        arg.keyword.value == "dtype" if arg.keyword is not None else _is_float64(arg.value)
+        for arg in node.args
+    )
+
+
+def _is_float64(node: cst.BaseExpression) -> bool:
+    match node:
+        case cst.Attribute(attr=cst.Name(value=name)):
+            return name in ("float64", "double")
+        case cst.SimpleString():
+            return node.evaluated_value == "float64"
+    return False
 
 
 def _identity_rows(call: Call) -> Reason | None:

@@ -130,6 +130,8 @@ class Code:
 
     def own_rows(self, node: ast.stmt) -> bool:
         """Whether a statement shares no row with another one."""
+        if self.text.startswith("elif", self.span(node)[0]):
+            return False
         before = self._rows[node.lineno - 1].encode()[: node.col_offset].decode()
         after = self._rows[node.end_lineno - 1].encode()[node.end_col_offset :].decode().strip()
         return not before.strip() and (not after or after.startswith("#"))
