@@ -15,6 +15,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -54,6 +55,8 @@ def _peak() -> int:
 
 def measured(jobs: int, given: argparse.Namespace) -> tuple[list[str], dict[str, list[str]]]:
     """The line of the run, and the last one of each other process."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = given.compiled
     done = subprocess.run(
         [
             sys.executable,
@@ -64,6 +67,7 @@ def measured(jobs: int, given: argparse.Namespace) -> tuple[list[str], dict[str,
             str(given.every),
             *map(str, given.folders),
         ],
+        env=environment,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -83,6 +87,13 @@ def main() -> None:
     if given.check is not None:
         check(given.check, given.every, given.folders)
         return
+    with tempfile.TemporaryDirectory() as given.compiled:
+        compare(given)
+
+
+def compare(given: argparse.Namespace) -> None:
+    """Check with one process and with two."""
+    measured(1, argparse.Namespace(**(vars(given) | {"every": 100 * given.every})))  # compiles the modules
     (_, _, alone, trees, peak, findings), _ = measured(1, given)
     print(f"one process: {float(alone):.1f} s, {trees} trees, peak {peak} MB, {findings} findings")
     (_, _, own, _, own_peak, same), shares = measured(2, given)
