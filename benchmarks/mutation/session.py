@@ -106,14 +106,15 @@ class Session:
         path = str(loaded[mutant.module].path)
         rows = {(path, row) for row in range(mutant.rows[0], mutant.rows[1] + 1)}
         able = [item for item in items if covered[item.nodeid] & rows]
-        if not mutant.scope or mutant.scope.endswith("()") or (not able and "." not in mutant.scope):
-            within = [item for item in items if any(file == path for file, _ in covered[item.nodeid])]
-            able = within if not mutant.scope or mutant.scope.endswith("()") else []
-            if not mutant.scope:
-                able += [item for item in items if item not in within]
-        if not able:
+        everywhere = not mutant.scope
+        if everywhere or mutant.scope.endswith("()"):  # a constant, a record or a default value
+            able = [item for item in items if any(file == path for file, _ in covered[item.nodeid])]
+        if not able and not everywhere:
             return Outcome(mutant, UNCOVERED)
         able = _chosen(able, seconds, self.most_tests, mutant.key, self.last)
+        if everywhere:  # it may be imported elsewhere
+            others = [item for item in items if item not in able]
+            able += _chosen(others, seconds, max(0, self.most_tests - len(able)), mutant.key, self.last)
         allowed = 2 + 5 * sum(seconds[item.nodeid] for item in able)
         start = resource.getrusage(resource.RUSAGE_CHILDREN)
         status, by = _trial(loaded[mutant.module], mutant, able, allowed, self.told)
