@@ -64,7 +64,7 @@ from oomlint.dryrun.queries import gpu_setup
 from oomlint.dryrun.queries.backend import keras_backend
 from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Value, deref
+from oomlint.dryrun.values.base import NONE, Const, Value, deref
 from oomlint.dryrun.values.data import leaves, structure_size
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.evidence import factors, over
@@ -113,7 +113,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 
 def _one_batch(call: Call) -> bool:
     """Whether all samples are one batch, whose output is handed on as it is."""
-    size, rows = call.const("batch_size", 32), _rows(call.result)
+    given, rows = call.value("batch_size"), _rows(call.result)
+    size = 32 if given is None or given == NONE else call.const("batch_size")
     return isinstance(size, int) and rows is not None and rows <= size and call.argument("steps") is None
 
 
