@@ -149,5 +149,5 @@ def configuration_problems(raw: bytes, name: str, folder: Path) -> list[str]:
     try:
         Configurations().for_folder(folder)
     except ConfigurationError as error:
-        return [] if str(folder / name) in str(error) else [f"which file is wrong goes unsaid: {error}"]
+        return [] if str(folder) in str(error) else [f"which file is wrong goes unsaid: {error}"]
     return []
