@@ -346,7 +346,7 @@ def _resets(use: Use, name: str, filling: cst.CSTNode | None) -> bool:
             return True
         case [cst.Subscript(), cst.Del(), *_] | [cst.Del(), *_]:
             return True
-        case [cst.AssignTarget(), *_]:
+        case [cst.AssignTarget() | cst.AnnAssign() as binding, *_] if binding.target is use.node:
             if any(isinstance(node, cst.For | cst.While) for node in use.around):
                 return True
             method = next((node for node in use.around if isinstance(node, cst.FunctionDef)), None)

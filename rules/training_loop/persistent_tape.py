@@ -199,6 +199,6 @@ def _is_own(use: Use) -> bool:
     match use.parent:
         case cst.Attribute(attr=cst.Name(value=method)):
             return method in OWN_USES
-        case cst.AsName() | cst.WithItem() | cst.Del() | cst.AssignTarget():
+        case cst.AsName() | cst.WithItem() | cst.Del() | cst.AssignTarget() | cst.AnnAssign():
             return True
     return False

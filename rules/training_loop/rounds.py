@@ -73,7 +73,10 @@ def steps_of(trace: Trace, update: Update, each: Round) -> Steps | None:
         return Steps(number, None)
     function = context.function()
     for body, frame in _branches(context):
-        found = _period(frame.test_node) if frame.test_node is not None else None
+        test = frame.test_node
+        maker = trace.maker(frame.test) if isinstance(test, cst.Name) else None
+        test = maker.node if maker is not None else test
+        found = _period(test) if test is not None else None
         if found is None:
             continue
         text = (

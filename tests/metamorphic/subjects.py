@@ -30,6 +30,11 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
     ("imports: ", "OOM205", "Keras 2 makes float32 of labels, Keras 3 float64"),
     ("function inlined", "OOM503", "what a function makes is shown where it is called for"),
     ("steps in functions", "OOM503", "what a function makes is shown where it is called for"),
+    (
+        "variables renamed",
+        "OOM402",
+        "that a loop goes over batches is told by its name where nothing else tells",
+    ),
     ("arguments on rows", "OOM201", "the message quotes an expression only where it is one row"),
     ("chains split", "OOM201", "the message quotes the expression, of which a part has a name now"),
     ("chains split", "OOM204", "the float64 array has a name now, which keeps it"),

