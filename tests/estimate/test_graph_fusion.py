@@ -355,19 +355,21 @@ def test_rows_that_lie_in_a_row_are_summed_from_what_is_computed_again():
 
 
 def test_products_of_one_tensor_with_several_weights_are_one():
-    def products(mib: int) -> list[tuple[str, int]]:
+    def products(mib: int, name: str = "") -> list[tuple[str, int]]:
         made = program(
             op("Argument", mib=8),
             op("ReadVariableOp", mib=1, name="query"),
             op("ReadVariableOp", mib=1, name="key"),
-            op("MatMul", 0, 1, mib=mib),
-            op("MatMul", 0, 2, mib=mib),
+            op("MatMul", 0, 1, mib=mib, name=f"{name}first"),
+            op("MatMul", 0, 2, mib=mib, name=f"{name}second"),
             op("BatchMatMulV2", 3, 4, mib=1),
         )
         found = compiled(made)[0].operations
         return [(one.type, one.outputs[0] // MIB) for one in found if one.type in ("MatMul", "Fusion")]
 
     assert products(16) == [("MatMul", 32), ("Fusion", 16), ("Fusion", 16)]
+    # As where one gradient goes to several layers whose results were added.
+    assert products(16, "gradient_tape/") == products(16)
     assert products(64) == [("MatMul", 64), ("MatMul", 64)]  # beyond XLA's limit of 32 MiB
 
 

@@ -114,8 +114,6 @@ def _merge_products(program: Program, operations: list[Operation]) -> None:
             continue
         if sum(operation.outputs) > _MERGED or not _is_weight(program, operation.inputs[1]):
             continue
-        if "gradient_tape" in operation.name:
-            continue
         groups.setdefault((operation.type, source_of(program.operations, operation.inputs[0])), []).append(
             number
         )
