@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -240,3 +242,21 @@ def test_every_field_of_a_report_is_kept() -> None:
 def test_what_is_no_report_is_refused(data: object) -> None:
     with pytest.raises(StoredError):
         from_data(Report, data)
+
+
+def test_a_run_that_finds_nothing_changed_imports_neither_libcst_nor_rules(project: Path) -> None:
+    (project / "oomlint.toml").write_text("")  # codes that a configuration names are held against the rules
+    assert SHUFFLE[0] in found(project)
+    program = (
+        "import sys\n"
+        "from oomlint.cli import main\n"
+        "status = main(['check', '-q', '.'])\n"
+        "heavy = {name.partition('.')[0] for name in sys.modules if name.startswith('libcst')}\n"
+        "heavy |= {name for name in sys.modules if name.startswith(('oomlint.rules', 'oomlint.dryrun'))}\n"
+        "print(status, sorted(heavy), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=project, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "1 []\n"
+    assert "OOM301" in done.stdout
