@@ -67,11 +67,16 @@ def _places(document: Document, chance: random.Random) -> list[str]:
 def _edits(document: Document, name: str, chance: random.Random) -> list[str]:
     """An edit is made or refused, and the rest of the file is as it was."""
     text = document.text
-    words = list(_WORD.finditer(text))
+    rows = document.lines
+    in_code = (
+        word
+        for word in _WORD.finditer(text)
+        if not rows.text_of(rows.row(word.start())).lstrip().startswith("#")
+    )
+    words = list(in_code)  # a comment may say which encoding the file has
     edits: list[TextEdit] = []
     for word in chance.sample(words, min(2, len(words))):
         edits.append(TextEdit(word.start(), word.end(), chance.choice(("é", "x", "'\"\\'", "a_b"))))
-    rows = document.lines
     start = rows.start(chance.randint(1, rows.count))
     if not any(edit.start < start < edit.end for edit in edits):
         edits.append(TextEdit(start, start, chance.choice(("pass\n", "import os\nos.x = '\\t'\n", "# ü\n"))))
