@@ -45,6 +45,7 @@ class Linear(tf.keras.layers.Layer):
     def __init__(self, inputs, units):
         super().__init__()
         self.w = tf.Variable(tf.zeros((inputs, units)), trainable=True)
+        self.note = tf.Variable("of text", trainable=False)
         self.parts = [tf.Variable(tf.zeros(units)), tf.Variable(0.0, trainable=False)]
     def call(self, x):
         return tf.matmul(x, self.w) + self.parts[0]

@@ -33,13 +33,14 @@ def own_variables(keras: Any, stack: ExitStack, used: set[str]) -> None:
 
 
 def _weight(keras: Any, variable: Any, used: set[str]) -> Any:
-    if not variable.shape.is_fully_defined():
+    dtype = variable.dtype.base_dtype
+    if not variable.shape.is_fully_defined() or not (dtype.is_floating or dtype.is_integer or dtype.is_bool):
         return variable
     if variable.trainable:
         used.add("tf.Variable of a layer")
     return keras.Variable(
         "zeros",
         shape=tuple(variable.shape),
-        dtype=variable.dtype.base_dtype.name,
+        dtype=dtype.name,
         trainable=variable.trainable,
     )
