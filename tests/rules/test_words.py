@@ -1,8 +1,8 @@
 """What a finding says beside its place: the evidence and where it stands, the help, the fix and how safe it is.
 
 `words.txt` names fixtures, the row of a finding, and below it beginnings of sentences that have to be said there, each
-for one fixture that shows it: `line 12: ...` is evidence that stands on that row, `help: ...`, `unsafe fix: ...`. The rows
-and words were read beside the script.
+for one fixture that shows it: `line 12: ...` is evidence that stands on that row, `help: ...`, `unsafe fix: ...`. What
+comes after `never` must not be said, after `once` not twice. The rows and words were read beside the script.
 """
 
 from __future__ import annotations
@@ -48,4 +48,7 @@ def test_words(fixture: Fixture):
         lines.setdefault(diagnostic.location.row, []).extend(said(diagnostic))
     for row, wanted in WANTED[fixture.id].items():
         for words in wanted:
-            assert any(line.startswith(words) for line in lines.get(row, [])), (row, words, lines)
+            kind, _, rest = words.partition(" ")
+            often = {"never": 0, "once": 1}.get(kind)
+            found = [line for line in lines.get(row, []) if line.startswith(words if often is None else rest)]
+            assert found if often is None else len(found) == often, (row, words, lines)
