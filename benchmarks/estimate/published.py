@@ -66,13 +66,8 @@ UNBUILT = {
 }
 
 
-_CLUSTERED = (
-    "trained in half precision in a loop whose pieces XLA's auto-clustering compiled: estimated as a graph "
-    "without XLA, which keeps the casts apart"
-)
-# What is likely behind the wrong ones. All but one died although the step as estimated fits.
+# What is likely behind the wrong ones, which died although the step as estimated fits.
 WHY_WRONG = {
-    ("BERT-Large SQuAD fine-tune", 76): _CLUSTERED,
     (
         "InceptionV3 (keras 2.3.1)",
         80,

@@ -249,5 +249,8 @@ model.fit(x, y)
         build(tmp_path, text, monkeypatch)
     asked = {caught.value.asked, *caught.value.instead}
     assert not asked & {"compile", "model.compile"}, asked
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch, input_shape=(30, 2))
+    assert "words" in caught.value.instead
     subject = build(tmp_path, text, monkeypatch, arguments={"vocab_size": 50}, input_shape=(30, 2))
     assert subject.model.count_params() == 4 * 4 * (2 + 4 + 1) + (4 + 1) * 50

@@ -197,7 +197,7 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
             )
         if before is None:
             broken = _broken(cause, path, failures, value.oomlint_line or None)
-            broken.instead = broken.instead or tuple(names[:-1])
+            broken.instead = broken.instead or tuple(names)
             return broken
         if not before.oomlint_line:
             before.oomlint_line = value.oomlint_line
