@@ -373,6 +373,21 @@ def test_products_of_one_tensor_with_several_weights_are_one():
     assert products(64) == [("MatMul", 64), ("MatMul", 64)]  # beyond XLA's limit of 32 MiB
 
 
+def test_products_of_several_tensors_with_one_weight_are_one_where_none_waits_for_another():
+    def products(*second: int) -> int:
+        made = program(
+            op("Argument", mib=8),
+            op("Argument", mib=8, name="other"),
+            op("ReadVariableOp", mib=1),
+            op("MatMul", 0, 2, mib=16),
+            op("MatMul", *second, mib=16),
+            op("BatchMatMulV2", 3, 4, mib=1),
+        )
+        return [one.type for one in compiled(made)[0].operations].count("MatMul")
+
+    assert (products(1, 2), products(3, 2)) == (1, 2)
+
+
 def test_a_softmax_is_written_beside_what_it_reads():
     for kind, mib in (("Softmax", 8 + 64 + 64), ("Tanh", 8 + 64 + 8)):
         made = program(

@@ -107,28 +107,66 @@ def _write_differences(program: Program, operations: list[Operation]) -> None:
 
 
 def _merge_products(program: Program, operations: list[Operation]) -> None:
-    """Products of one tensor with several weights are one product, up to a size (xla/service/dot_merger.cc)."""
-    groups: dict[tuple[str, int], list[int]] = {}
+    """Products of one tensor with several weights are one product, up to a size (xla/service/dot_merger.cc).
+
+    So are those of several tensors with one weight, where none waits for another: in second derivatives.
+    """
+    by_tensor: dict[tuple[str, int], list[int]] = {}
+    by_weight: dict[tuple[str, int], list[int]] = {}
     for number, operation in enumerate(program.operations):
         if operation.type not in ("MatMul", "BatchMatMulV2") or len(operation.inputs) < 2:
             continue
         if sum(operation.outputs) > _MERGED or not _is_weight(program, operation.inputs[1]):
             continue
-        groups.setdefault((operation.type, source_of(program.operations, operation.inputs[0])), []).append(
-            number
-        )
-    for (kind, _), members in groups.items():
-        if len(members) < 2:
-            continue
-        first = program.operations[members[0]]
-        inputs = (first.inputs[0], *(program.operations[one].inputs[1] for one in members))
-        size = sum(sum(program.operations[one].outputs) for one in members)
-        whole = len(operations)
-        operations.append(
-            _new(f"{first.name}/merged", kind, inputs, first.shapes[:1], size, first.dtypes[:1])
-        )
-        for one in members:
-            operations[one] = replace(operations[one], type="Slice", inputs=((whole, 0),))
+        tensor, weight = (source_of(program.operations, one) for one in operation.inputs[:2])
+        by_tensor.setdefault((operation.type, tensor), []).append(number)
+        by_weight.setdefault((operation.type, weight), []).append(number)
+    merged: set[int] = set()
+    for members in by_tensor.values():
+        if len(members) > 1:
+            _merge(members, program, operations)
+            merged.update(members)
+    for members in by_weight.values():
+        groups: list[list[int]] = []
+        for member in members:
+            if member in merged:
+                continue
+            shapes = program.operations[member].shapes
+            for group in groups:
+                alike = program.operations[group[0]].shapes == shapes
+                if alike and not _waits([*group, member], program):
+                    group.append(member)
+                    break
+            else:
+                groups.append([member])
+        for group in groups:
+            if len(group) > 1:
+                _merge(group, program, operations)
+
+
+def _merge(members: list[int], program: Program, operations: list[Operation]) -> None:
+    first = program.operations[members[0]]
+    inputs = tuple(dict.fromkeys(source for one in members for source in program.operations[one].inputs[:2]))
+    size = sum(sum(program.operations[one].outputs) for one in members)
+    whole = len(operations)
+    operations.append(
+        _new(f"{first.name}/merged", first.type, inputs, first.shapes[:1], size, first.dtypes[:1])
+    )
+    for one in members:
+        operations[one] = replace(operations[one], type="Slice", inputs=((whole, 0),))
+
+
+def _waits(members: list[int], program: Program) -> bool:
+    """Whether one of them waits for another."""
+    for member in members:
+        seen, stack = {member}, [member]
+        while stack:
+            new = {number for number, _ in program.operations[stack.pop()].inputs} - seen
+            if not new.isdisjoint(members):
+                return True
+            seen |= new
+            stack += new
+    return False
 
 
 def _is_weight(program: Program, output: Output) -> bool:
