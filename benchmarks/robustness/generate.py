@@ -104,7 +104,7 @@ def _compared(programs: list[tuple[int, str]]) -> str:
             "check",
             "--preview",
             "--no-cache",
-            "--format",
+            "--output-format",
             "json",
             ".",
         ]

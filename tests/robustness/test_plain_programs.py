@@ -19,7 +19,7 @@ from oomlint.dryrun import dry_run
 from oomlint.dryrun.values.base import Const, deref
 from oomlint.syntax.parse import parse
 
-pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 
 
 CONTAINERS = (list, tuple, dict, set, range)

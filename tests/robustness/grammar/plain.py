@@ -32,7 +32,7 @@ PLAIN: dict[str, tuple[str, ...]] = {
     "dict": ("{'k': {int}}", "dict(k={int}, l={value})", "{**{dict}, 'm': {value}}", "{k: {int} for k in 'kl'}",
         "dict(zip(('k', 'l'), {numbers}))", "dict([('k', {int})])"),
     "string": ("{text}", "{string} + {text}", "{text} * 2", "{text}.upper()", "{text}.strip()", "str({number})", "{text}[::-1]",
-        "'-'.join([{text}, {text}])", "'{}:{:>4}'.format({int}, {text})", "f'{{int}:04d}{{text}!r}'", "{text}.replace('a', 'b')",
+        "'-'.join([{text}, {text}])", "'{}:{:>4}'.format({int}, {text})", "f'{{int}:04d}{{name}!r}'", "{text}.replace('a', 'b')",
         "({string} or 'z')", "chr(97 + {index} % 3)", "repr({value})", "'%s/%s' % ({text}, {int})", "{text}[:{index}]",
         "os.path.join('d', {text})", "{string}.split()[0] if {string}.split() else ''", "{text}.partition('b')[0]"),
     "test": ("{int} > 2", "{value} == {value}", "{int} in {numbers}", "not {value}", "{test} and {test}", "{test} or {test}",

@@ -37,7 +37,7 @@ INTEGERS = (
     "divmod({}, 10**12)[1]",
     "int({}.0)",
 )
-TEXTS = ("str({})", "f'{{{}}}'", "({} + '')", "{}.strip()", "'%s' % ({})", "''.join({})")
+TEXTS = ("str({})", "({} + '')", "{}.strip()", "'%s' % ({})", "''.join({})")
 # What a call can be written as.
 CALLS = (
     "({})",
