@@ -121,7 +121,7 @@ def measured(shape: Shape, meter: Meter, seconds: float) -> Curve:
 
 def by_rules(meter: Meter) -> Curve:
     """One program, and more and more rules."""
-    curve = Curve("rules", "code", "rules, over one file of 500 lines", True)
+    curve = Curve("rules", "code", "rules, over 500 lines", True)
     program = {"train.py": HEAD + "".join(TRAINING.replace("{n}", str(n)) for n in range(16))}
     size = 1
     while size <= len(meter.rules):

@@ -129,7 +129,7 @@ def strings(size: int) -> str:
 # --- calls ------------------------------------------------------------------------------------------
 
 
-@shape("calls", "functions deep", 50)
+@shape("calls", "functions deep", 200)
 def call_depth(size: int) -> str:
     return (
         "def f0(a):\n    return a\n"
@@ -177,7 +177,7 @@ def decorators(size: int) -> str:
     return lines(size, "@wrap({i})\n") + "def f(a):\n    return a\nf(1)\n"
 
 
-@shape("calls", "functions, each decorated by the one before", 50)
+@shape("calls", "functions decorated in turn", 50)
 def decorated(size: int) -> str:
     return "def f0(g):\n    return g\n" + lines(size, "@f{j}\ndef f{i}(g):\n    return g\n")
 
@@ -219,7 +219,7 @@ def tensor_operators(size: int) -> str:
     return "t = tf.zeros((8, 8))\ns = t" + lines(size, " * t") + "\n"
 
 
-@shape("chains", "operators on unknowns, line by line", 100)
+@shape("chains", "unknowns added line by line", 100)
 def rebound_operators(size: int) -> str:
     return "s = unknown()\n" + lines(size, "s = s + {i}\n")
 
@@ -283,7 +283,7 @@ def layers(size: int) -> str:
     )
 
 
-@shape("chains", "layers added to the sum of those before", 25)
+@shape("chains", "layers, each added to all before", 25)
 def residual(size: int) -> str:
     return (
         "h = inputs = keras.Input((64,))\n"
@@ -297,7 +297,7 @@ def model_add(size: int) -> str:
     return "m = keras.Sequential()\n" + lines(size, "m.add(keras.layers.Dense({i}))\n") + "m.fit(x, y)\n"
 
 
-@shape("chains", "brackets round a name", 12, top=96)
+@shape("chains", "brackets round a name", 12, top=192)
 def brackets(size: int) -> str:
     return lines(20, f"s{{i}} = {'(' * size}a{')' * size}\n")
 
@@ -393,7 +393,7 @@ def nested_loops(size: int) -> str:
     return _nested(size, "for a{i} in range(3):", "b = 1", copies=4)
 
 
-@shape("loops", "loops inside loops, over what nobody knows", 12, top=96)
+@shape("loops", "loops inside unknown loops", 12, top=96)
 def nested_unknown_loops(size: int) -> str:
     return _nested(size, "for a{i} in b{i}:", "c = d(c)", copies=4)
 
@@ -443,12 +443,12 @@ def table(size: int) -> str:
     return "s = [" + lines(size, "[{i}, 2, 3], ") + "]\nnp.array(s)\n"
 
 
-@shape("literals", "lists inside one another", 12, top=96)
+@shape("literals", "lists inside one another", 12, top=192)
 def nested_lists(size: int) -> str:
     return lines(20, f"s{{i}} = {'[' * size}1{']' * size}\n")
 
 
-@shape("literals", "dictionaries inside one another", 12, top=96)
+@shape("literals", "dictionaries inside one another", 12, top=192)
 def nested_dicts(size: int) -> str:
     return lines(10, "s{i} = " + '{"a": ' * size + "1" + "}" * size + "\n")
 
@@ -480,7 +480,7 @@ def classes(size: int) -> str:
     )
 
 
-@shape("classes", "classes, each derived from the one before", 25)
+@shape("classes", "classes, each derived from the last", 100)
 def inheritance(size: int) -> str:
     each = "class C{i}(C{j}):\n    def __init__(self):\n        super().__init__()\n        self.a{i} = {i}\n"
     return "class C0:\n    pass\n" + lines(size, each) + f"C{size}().a1\n"
@@ -522,7 +522,7 @@ def module_chain(size: int) -> Files:
     return made
 
 
-@shape("modules", "modules in a chain, each checked", 8, whole=True)
+@shape("modules", "modules in a chain, each checked", 32, whole=True)
 def module_chain_whole(size: int) -> Files:
     return module_chain(size)  # type: ignore[return-value]
 
@@ -554,7 +554,7 @@ def stars(size: int) -> Files:
     return made | {f"m{i}.py": MODULE.format(imports="", size=i, result="h") for i in range(1, size + 1)}
 
 
-@shape("modules", "modules in a ring, each checked", 8, whole=True)
+@shape("modules", "modules in a ring, each checked", 32, whole=True)
 def ring(size: int) -> Files:
     return {
         f"m{i}.py": MODULE.format(
