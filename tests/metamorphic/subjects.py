@@ -39,6 +39,12 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
     ("chains split", "OOM201", "the message quotes the expression, of which a part has a name now"),
     ("chains split", "OOM204", "the float64 array has a name now, which keeps it"),
     ("variables on self", "OOM104", "what is an attribute may be passed to a session from elsewhere"),
+    (
+        "variables on self",
+        "OOM406",
+        "an attribute that is tested is a setting more often than the round's number",
+    ),
+    ("lambdas defined", "OOM407", "the message says whether it is a lambda or a function"),
     ("variables on self", "OOM405", "a tape that is an attribute outlives the function"),
     ("arguments named", "OOM307", "the message names an array that has a name"),
     (
