@@ -174,7 +174,7 @@ def panel(curve: Curve) -> list[str]:
     foot = HIGH - BOTTOM
     return [
         f'<text x="{LEFT}" y="16" font-weight="600" fill="#111">{escape(name)}</text>',
-        f'<text x="{LEFT}" y="31" fill="{colour}">exponent {curve.exponent:.2f}</text>',
+        f'<text x="{LEFT}" y="31" fill="{colour}">exponent {abs(curve.exponent):.2f}</text>',
         f'<path d="M{LEFT} {TOP}V{foot}H{WIDE - RIGHT}" fill="none" stroke="#999"/>',
         f'<polyline points="{line(straight)}" fill="none" stroke="#999" stroke-dasharray="2 3"/>',
         f'<polyline points="{line(curve.parse)}" fill="none" stroke="#94a3b8" stroke-width="1.5"/>',
