@@ -561,3 +561,13 @@ def test_arguments_of_layers():
     assert sizes(some.window("units", 2)) == (None, None)
     assert keras_dims.plain(Sequence("tuple", items=[Const(1), Unknown()])) is keras_dims.UNSURE
     assert keras_dims.plain(None) is keras_dims.UNSURE
+
+
+def test_what_is_left_out_of_shapes_and_sets():
+    assert sizes(shapes.broadcast(dims(2), dims(2), dims(1))) == (2,)
+    assert ITEMSIZE["complex128"] == 16
+    assert not Dataset().distributed
+    assert not Dataset().infinite
+    one, two = Dataset(count=Const(1)), Dataset(element=Array(shape=dims(1), dtype="float32"))
+    assert one.joined(two).element is None
+    assert two.joined(one).element is None

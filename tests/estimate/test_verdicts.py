@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from estimate.estimates import MIB, estimate
 
-from oomlint.estimate.verdicts import advice, amount, headline, range_of, verdict
+from oomlint.estimate.verdicts import MOST_BATCH, advice, amount, headline, range_of, verdict
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,16 @@ def test_headline_says_by_how_much():
     assert headline(tight).startswith("Too close to call on T4: needs between 4.86 GiB and 5.11 GiB")
     assert "smaller batch" in advice(tight)
     assert advice(estimate()) == ""
+
+
+def test_headline_of_an_amount_and_of_nothing_said():
+    whole = estimate()
+    assert headline(replace(whole, gpu={**whole.gpu, "name": "16 GB"})) == "Fits in 16 GB: 8.31 GiB to spare"
+    assert headline(replace(whole, gpu={**whole.gpu, "name": None})) == "Fits on the GPU: 8.31 GiB to spare"
+
+
+def test_no_batch_above_that_is_looked_for():
+    assert MOST_BATCH == 65_536
 
 
 @pytest.mark.parametrize(
