@@ -20,7 +20,7 @@ GRAPH_WORDS = (
     "the order of the operations is that of TensorFlow's executor on a GPU, from its source; what each operation takes "
     "and gives back was compared with real steps on a CPU: half of them within 3%"
 )
-# benchmarks/estimate/compare_xla.py: nine in ten of the models that the rules were not made for lay within at first look.
+# benchmarks/estimate/compare_xla.py: nine in ten of the models that the rules were not made for lay within at first.
 XLA_RANGE = (0.15, 0.2)
 XLA_WORDS = (
     "what XLA fuses is estimated by rules: beside its own compiler half of the cases were within 3%, one in ten off by "
