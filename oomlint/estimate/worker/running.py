@@ -149,8 +149,10 @@ def _failed_in(failures: list[Missing]) -> Any:
 
 def _named(value: Any, name: str, line: int) -> Any:
     """A value that a name is bound to; one that is not known gets the name, so that it can be asked for by it."""
-    if not isinstance(value, Missing) or value.oomlint_name == name:
+    if not isinstance(value, Missing):
         return value
+    if value.oomlint_cause is None and not value.oomlint_name.startswith("sys.argv"):
+        return value  # it has a name of the script's own already
     told = stand_ins.described(name)
     if told is not None:
         return told
