@@ -45,6 +45,16 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
         "an attribute that is tested is a setting more often than the round's number",
     ),
     ("lambdas defined", "OOM407", "the message says whether it is a lambda or a function"),
+    (
+        "variables renamed",
+        "OOM501",
+        "a name with `global` in it says that the batch is meant for all replicas",
+    ),
+    (
+        "constants inlined",
+        "OOM501",
+        "a name with `global` in it says that the batch is meant for all replicas",
+    ),
     ("variables on self", "OOM405", "a tape that is an attribute outlives the function"),
     ("arguments named", "OOM307", "the message names an array that has a name"),
     (
