@@ -20,6 +20,10 @@ from oomlint.documents.python_syntax import SyntaxFault, parsed
 # Levels of the standard library's tree; a call of a method is two.
 DEPTH = 40
 
+# Operands of one `and` or `or`: flat for the standard library, a level each for LibCST, whose parser ends the process
+# at 20,000 of them (6,400 it takes).
+FLAT = 3_000
+
 # What a deep expression cannot do without: a row that is long or far to the right, or many rows that go on with what
 # stands above or below them. Where neither is, the question costs next to nothing.
 _LONG = 160
@@ -88,7 +92,7 @@ def parse_in_parts(
 ) -> cst.Module | None:
     """The tree of a text with deep expressions; None where it has none, or has to be parsed as a whole.
 
-    `parse` is what parses the text without their depths.
+    `parse` is what parses the text without their depths. Raises `RecursionError` where nothing can parse it.
     """
     try:
         tree = parsed(text)
@@ -134,6 +138,8 @@ def _parts(tree: ast.Module, data: bytes, depth: int) -> list[_Part]:
             whole.add(id(node.context_expr))
         elif isinstance(node, ast.Match):
             whole.add(id(node.subject))
+        elif isinstance(node, ast.BoolOp) and len(node.values) > FLAT:
+            raise RecursionError
         statement = node if isinstance(node, ast.stmt) else statements[at]
         for child in _children(node):
             nodes.append(child)

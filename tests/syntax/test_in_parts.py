@@ -9,7 +9,8 @@ import libcst as cst
 import pytest
 
 from oomlint.documents.python_file import document_from_text
-from oomlint.syntax.in_parts import DEPTH, may_be_deep, parse_in_parts
+from oomlint.documents.python_syntax import SyntaxFault
+from oomlint.syntax.in_parts import DEPTH, FLAT, may_be_deep, parse_in_parts
 from oomlint.syntax.parse import parse
 from oomlint.syntax.recursion import with_room
 
@@ -128,3 +129,9 @@ def test_a_name_of_the_text_is_not_taken_for_a_part() -> None:
 @pytest.mark.parametrize("text", ["x = (\n", "x = a.b\x00", "print 'a'\n"])
 def test_what_does_not_parse_is_left_to_the_parser(text: str) -> None:
     assert parse_in_parts(text, depth=2) is None
+
+
+def test_more_operands_than_the_parser_survives():
+    text = "x = " + " and ".join(["a"] * (FLAT + 1)) + "\n"
+    with pytest.raises(SyntaxFault, match="nested too deeply"):
+        parse(document_from_text(text, "flat.py"))
