@@ -2,7 +2,7 @@
 
 `words.txt` names fixtures, the row of a finding, and below it beginnings of sentences that have to be said there, each
 for one fixture that shows it: `line 12: ...` is evidence that stands on that row, `help: ...`, `unsafe fix: ...`. What
-comes after `never` must not be said, after `once` not twice. The rows and words were read beside the script.
+comes after `never:` must not be said, after `once:` not twice. The rows and words were read beside the script.
 """
 
 from __future__ import annotations
@@ -49,6 +49,6 @@ def test_words(fixture: Fixture):
     for row, wanted in WANTED[fixture.id].items():
         for words in wanted:
             kind, _, rest = words.partition(" ")
-            often = {"never": 0, "once": 1}.get(kind)
+            often = {"never:": 0, "once:": 1}.get(kind)
             found = [line for line in lines.get(row, []) if line.startswith(words if often is None else rest)]
             assert found if often is None else len(found) == often, (row, words, lines)
