@@ -12,7 +12,6 @@ from fixture_files import Fixture, by_id, fixtures
 from oomlint.findings.model import Safety
 from oomlint.testing import expectations, mismatches
 
-
 BOLDNESS = {Safety.DISPLAY: 0, Safety.SAFE: 1, Safety.UNSAFE: 2, None: 0}
 
 

@@ -187,7 +187,8 @@ class _Alignment:
         from difflib import SequenceMatcher  # few files need it
 
         ours, theirs = ([0, *accumulate(map(len, rows))] for rows in (generated, text))
-        for tag, first, last, above, below in SequenceMatcher(None, generated, text).get_opcodes():
+        bare, bare_text = ([row.rstrip("\r\n") for row in rows] for rows in (generated, text))
+        for tag, first, last, above, below in SequenceMatcher(None, bare, bare_text).get_opcodes():
             if tag == "insert" and all(
                 row.lstrip(" \t\f")[:1] in ("#", "", "\r", "\n") for row in text[above:below]
             ):

@@ -138,3 +138,13 @@ def test_deep_expressions_have_positions() -> None:
     code = parse(document_from_text("x = " + "-" * 190 + "y\nz = a" + "[0]" * 600 + "\n", "s.py"))
     last = code.module.body[-1]
     assert Positions(code, [last]).start(last) == Location(2, 1)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_comments_at_the_end_that_the_parser_loses(newline: str) -> None:
+    text = newline.join(["def f():", "    x", "y", "         # deep", "   # less", ""])
+    code = Code(text)
+    assert code.source.module.code != text  # LibCST keeps one of the two
+    nodes = [code.node("x"), code.node("y")]
+    positions = Positions(code.source, nodes)
+    assert [positions.start(node) for node in nodes] == [Location(2, 5), Location(3, 1)]

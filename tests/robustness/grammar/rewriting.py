@@ -95,6 +95,8 @@ def _constant(spans: Spans, chance: random.Random) -> str:
 def _hoist(spans: Spans, chance: random.Random) -> str:
     node = chance.choice(list(_constants(spans)))
     around = [one for one in spans.of(ast.stmt) if one.lineno <= node.lineno <= (one.end_lineno or 0)]
+    if not around:  # what stands behind a form feed is not where Python says
+        return spans.raw.decode()
     before = max(around, key=lambda one: one.lineno)
     put = spans.put((node, "SIZE"))
     rows = put.split("\n")
