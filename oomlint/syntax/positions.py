@@ -187,15 +187,22 @@ class _Alignment:
         from difflib import SequenceMatcher  # few files need it
 
         ours, theirs = ([0, *accumulate(map(len, rows))] for rows in (generated, text))
-        bare, bare_text = ([row.rstrip("\r\n") for row in rows] for rows in (generated, text))
+        bare, bare_text = ([row.strip(" \t\f\r\n") for row in rows] for rows in (generated, text))
         for tag, first, last, above, below in SequenceMatcher(None, bare, bare_text).get_opcodes():
-            if tag == "insert" and all(
-                row.lstrip(" \t\f")[:1] in ("#", "", "\r", "\n") for row in text[above:below]
-            ):
+            if tag == "insert" and all(row[:1] in ("#", "") for row in bare_text[above:below]):
                 continue
             self._from.append(ours[first])
             self._shift.append(theirs[above] - ours[first])
-            self._take("".join(generated[first:last]), "".join(text[above:below]), ours[first], theirs[above])
+            if tag != "equal":
+                self._take(
+                    "".join(generated[first:last]), "".join(text[above:below]), ours[first], theirs[above]
+                )
+                continue
+            for row, there in zip(range(first, last), range(above, below)):
+                self._from.append(ours[row])
+                self._shift.append(theirs[there] - ours[row])
+                if bare[row]:  # nothing stands in a blank row, which may have other blanks
+                    self._take(generated[row], text[there], ours[row], theirs[there])
 
     def _take(self, generated: str, text: str, before: int, before_there: int) -> None:
         """Character by character; `before` and `before_there` are what stands before each of the two."""

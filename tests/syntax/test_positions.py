@@ -141,10 +141,12 @@ def test_deep_expressions_have_positions() -> None:
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_comments_at_the_end_that_the_parser_loses(newline: str) -> None:
-    text = newline.join(["def f():", "    x", "y", "         # deep", "   # less", ""])
+@pytest.mark.parametrize("before", ["", "\f"])
+def test_comments_at_the_end_that_the_parser_loses(newline: str, before: str) -> None:
+    end = ["         # deep", "   # less", "", "\f", "   ", ""]
+    text = newline.join(["def f():", "    x", f"{before}y", *end])
     code = Code(text)
     assert code.source.module.code != text  # LibCST keeps one of the two
     nodes = [code.node("x"), code.node("y")]
     positions = Positions(code.source, nodes)
-    assert [positions.start(node) for node in nodes] == [Location(2, 5), Location(3, 1)]
+    assert [positions.start(node) for node in nodes] == [Location(2, 5), Location(3, 1 + len(before))]
