@@ -296,3 +296,17 @@ def test_no_class_is_left_out(library: str) -> None:
 def test_a_reason_is_given_only_where_one_is_needed() -> None:
     tried = {line.partition("(")[0] for line in lines(BOTH + KERAS3 + KERAS2)}
     assert tried.isdisjoint(OTHERWISE)
+
+
+@pytest.mark.parametrize("rank", range(6))
+def test_inputs_of_a_rank_that_the_layer_does_not_take(rank: int) -> None:
+    """They cost nothing but what is known of the layer: Keras would refuse most of them."""
+    lines = ["import tensorflow as tf"]
+    for line in BOTH.strip().splitlines():
+        layer, _, inputs = line.partition(" @ ")
+        given = [f"tf.zeros({(3,) * rank})"] * (inputs.count(") (") + 1)
+        together = ", ".join(given) if "Attention" in layer or len(given) == 1 else f"[{', '.join(given)}]"
+        lines += [f"x = keras.layers.{layer}({together})"]
+        lines += [f"x = keras.layers.{layer}(keras.Input({(None,) * rank}))"]
+    lines.append("model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(7)])")
+    assert plain(dry("\n".join(lines) + "\n").output_shape) == (None, 7)

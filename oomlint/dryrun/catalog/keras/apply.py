@@ -136,7 +136,8 @@ def build(run: Run, target: Value | None, inputs: list[Value], arguments: Config
     kind = KINDS.get(short(target))
     if kind is None or not inputs:
         return Built()
-    return kind.infer(config_of(target), tuple(shape_of_tensor(item) for item in inputs), arguments)
+    # A number has no batch: Keras refuses it, or the shape is not what the text makes it look like.
+    return kind.infer(config_of(target), tuple(shape_of_tensor(item) or None for item in inputs), arguments)
 
 
 def _time_distributed(run: Run, layer: Layer, inputs: list[Value], arguments: Config, site: Call) -> Built:
@@ -176,7 +177,7 @@ def _cells(run: Run, layer: Layer, inputs: list[Value], arguments: Config, site:
     cells = [item for item in tensors(layer.config.get("cell")) if isinstance(item, Layer)]
     if len(cells) == 1 and short(cells[0]) == "StackedRNNCells":
         cells = [item for item in tensors(cells[0].config.get("cells")) if isinstance(item, Layer)]
-    if not cells or shape is None:
+    if not cells or not shape:
         return Built()
     width = shape[-1]
     weights: dict[str, Shape] | None = {}
