@@ -232,9 +232,21 @@ def endless(item: Attempt, loop: Loop, reads: list[str]) -> bool:
     exits = [*statements(item.handler.body), *(small for part in outside for small in statements(part))]
     if any(isinstance(small, cst.Raise | cst.Return | cst.Break) for small in exits):
         return False
+    if _prepared_behind(node, attempt):
+        return False
     if not reads or item.catches_all:
         return not any(uses(part, name) for name in reads for part in outside)
     return all(_clamped(item.handler.body, name) for name in reads)
+
+
+def _prepared_behind(loop: cst.While, attempt: cst.Try) -> bool:
+    """Whether something behind the `try` statement gives the next attempt another size than `max(...)` of one."""
+    body = loop.body.body
+    after = body[next(number for number, part in enumerate(body) if part is attempt) + 1 :]
+    return any(
+        read_by_attempt(loop, attempt, name) and not all(_clamped(part, name) for part in after)
+        for name in _written([small for part in after for small in statements(part)])
+    )
 
 
 def names_of(node: cst.CSTNode) -> list[str]:
@@ -250,7 +262,7 @@ def names_of(node: cst.CSTNode) -> list[str]:
     return found
 
 
-def _clamped(block: cst.BaseSuite, name: str) -> bool:
+def _clamped(block: cst.CSTNode, name: str) -> bool:
     """Whether every value given to a name is at least some number: `max(1, size // 2)`."""
     for node in statements(block):
         match node:

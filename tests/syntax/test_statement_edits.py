@@ -129,6 +129,8 @@ MOVED = [
     ("a\nx = 1", "x", "x", "a", "x = 1\na\n"),
     ("a\n@d\ndef x():\n    pass\nb\n", "def x", "def x", "a", "@d\ndef x():\n    pass\na\nb\n"),
     ("x = 1\na\nb\n", "x", "x", "b", "a\nx = 1\nb\n"),
+    ("with s:\n    a\n\fx = 1\n", "x", "x", "a", "with s:\n    x = 1\n    a\n"),
+    ("a\nif b:\n  \f    x = 1\n    c\n", "x", "x", "a", "x = 1\na\nif b:\n    c\n"),
     ("a\r\nif b:\r\n    x = 1\r\n    c\r\n", "x", "x", "a", "x = 1\r\na\r\nif b:\r\n    c\r\n"),
 ]  # fmt: skip
 
