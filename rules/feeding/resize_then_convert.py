@@ -227,14 +227,22 @@ def _fix(trace: Trace, call: Call, made: Call | None) -> Fix | None:
     if call.statement is None or made.statement is None or not _plain(call):
         return None
     code = source.code
-    others = [code(argument.arg) for argument in call.arguments if argument is not image and argument.arg]
-    before, after = f"{code(node.func)}(", f", {', '.join(other.strip().rstrip(',') for other in others)})"
+    # Without what stands around each, which may be a comment.
+    others = [
+        (f"{argument.arg.keyword.value}=" if argument.arg.keyword is not None else "")
+        + code(argument.arg.value)
+        for argument in call.arguments
+        if argument is not image and argument.arg
+    ]
+    before, after = f"{code(node.func)}(", f", {', '.join(others)})"
     if call.statement.node is made.statement.node:
         if image.place.node is not made.node:
             return None
         resized = code(made.node)
         old = code(inner.place.node)
-        return _message(Replace(call.place, resized.replace(old, f"{before}{old}{after}", 1)))
+        turned = resized.replace(old, f"{before}{old}{after}", 1)
+        lost = turned.count("#") != code(node).count("#")  # a comment that stands between what stays
+        return None if lost else _message(Replace(call.place, turned))
     if not in_one_block(source.module, [made.statement.node, call.statement.node]):
         return None
     rest: Edit
