@@ -225,7 +225,7 @@ def test_a_file_without_keras_costs_next_to_nothing(repository):
         line.rpartition("|")[2].strip() for line in done.output.splitlines() if "import time:" in line
     }
     assert done.status == 0
-    assert "oomlint.cli.check" in imported
+    assert "oomlint.engine.project" in imported
     assert not {
         name for name in imported if name.split(".")[0] == "libcst" or name.startswith("oomlint.rules")
     }
