@@ -571,3 +571,8 @@ def test_what_is_left_out_of_shapes_and_sets():
     one, two = Dataset(count=Const(1)), Dataset(element=Array(shape=dims(1), dtype="float32"))
     assert one.joined(two).element is None
     assert two.joined(one).element is None
+
+
+def test_a_part_of_what_cannot_be_so_long_is_not_known():
+    """A script's own arithmetic may come out below zero; NumPy would have raised by then."""
+    assert sliced(Const(-2), Slice(stop=Const(5))) is None

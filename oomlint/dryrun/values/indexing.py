@@ -22,7 +22,7 @@ def sliced(dim: Dim, part: Slice) -> Dim:
         return None
     if values[:2] == [None, None] and values[2] in (None, 1, -1):
         return dim
-    if dim is None or not all(value is None or isinstance(value, int) for value in values):
+    if dim is None or dim.value < 0 or not all(value is None or isinstance(value, int) for value in values):
         return None
     given = [bound for bound in bounds if isinstance(bound, Const) and bound.value is not None]
     return derived(len(range(*slice(*values).indices(dim.value))), dim, *given)
