@@ -9,11 +9,12 @@ take turns; what counts is the least processor time, which other programs on the
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "speed"))
+from measuring import seconds
 
 START = """\
 import sys
@@ -58,15 +59,6 @@ def write(folder: Path, modules: int) -> Path:
     return package.parent
 
 
-def seconds(folder: Path, way: str) -> float:
-    """Processor time of one run."""
-    process = subprocess.Popen([sys.executable, "-c", START, way, "-j1", "."], cwd=folder)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return usage.ru_utime + usage.ru_stime
-
-
 def main() -> None:
     """Print a line for each size."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -78,7 +70,7 @@ def main() -> None:
             taken: dict[str, list[float]] = {"without": [], "with": []}
             for _ in range(runs):
                 for way, times in taken.items():
-                    times.append(seconds(folder, way))
+                    times.append(seconds(["-c", START, way, "-j1", "."], folder))
             without, with_it = (1000 * min(times) for times in taken.values())
             print(
                 f"{modules + 2} files: {without:.0f} ms without the plugin, {with_it:.0f} ms with it:"

@@ -10,7 +10,6 @@ Linux tells, the processor time of the server is given too.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -33,7 +32,9 @@ from oomlint.syntax.gates import parse_ast
 from oomlint.syntax.parse import parse
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "speed"))
 from editor import Editor
+from measuring import so_far
 
 MS = 1000
 
@@ -144,10 +145,10 @@ def keystrokes(text: str, folder: Path, keys: int, unit: float) -> None:
         uri = (folder / f"{name.replace(' ', '-')}.py").as_uri()
         editor.open(uri, start)
         keystroke(editor, uri, start, 0)
-        used = processor(server.pid)
+        used = so_far(server.pid)
         key = partial(keystroke, editor, uri, start)
         waited = timed(lambda number, key=key: key(number + 1), keys, time.perf_counter)
-        spent = (processor(server.pid) - used) / keys
+        spent = (so_far(server.pid) - used) / keys
         row(name, waited, unit, f"   ({spent * MS:.0f} ms of processor time)" if spent else "")
     uri = (folder / "the-training-script.py").as_uri()
     at_rest = timed(lambda number: editor.hover(uri, 3, 0), keys, time.perf_counter)
@@ -183,15 +184,6 @@ def keystroke(editor: Editor, uri: str, text: str, number: int) -> None:
         change = lsp.TextDocumentContentChangeWholeDocument("\n".join(lines))
     editor.change(uri, change)
     editor.diagnostics(uri)
-
-
-def processor(pid: int) -> float:
-    """Seconds of processor time of a process, where Linux tells."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ runs, the rules and the places of what they find, each as a part of LibCST's par
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 import libcst as cst
+from measuring import peak
 
 import oomlint.dryrun
 from oomlint.engine import document
@@ -52,7 +52,7 @@ def measure(folder: Path, every: int) -> None:
     before = time.process_time()
     report = run.check()
     checking = time.process_time() - before
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # before the parse of whole files
+    most = peak()  # before the parse of whole files
     trees = PARSES.libcst
     with seldom_collected():
         before = time.process_time()
@@ -61,7 +61,7 @@ def measure(folder: Path, every: int) -> None:
         parsing = time.process_time() - before
     print(
         f"{folder.name}: {len(run.documents):,} files, LibCST's parse {parsing:.1f} s, check {checking:.1f} s:"
-        f" {checking / parsing:.2f} times ({trees:,} trees, {len(report.diagnostics)} findings, {peak} MB)"
+        f" {checking / parsing:.2f} times ({trees:,} trees, {len(report.diagnostics)} findings, {most} MB)"
     )
     print(
         "   of it",

@@ -9,11 +9,10 @@ warm runs' least counts. Modules are compiled before, as installers do it.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from measuring import compiled_in, seconds
 
 
 def copied(folders: list[Path], every: int, into: Path) -> int:
@@ -27,20 +26,11 @@ def copied(folders: list[Path], every: int, into: Path) -> int:
     return len(files)
 
 
-def seconds(folder: Path, *flags: str, verdict: tuple[int, ...] = (0, 1)) -> float:
+def checked(folder: Path) -> float:
     """Processor time of a check."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(folder.parent / "compiled")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "oomlint", "check", "-q", "-j", "1", *flags, "."],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode in verdict, process.returncode
-    return usage.ru_utime + usage.ru_stime
+    arguments = ["-m", "oomlint", "check", "-q", "-j", "1", "."]
+    environment = compiled_in(folder.parent / "compiled")
+    return seconds(arguments, folder, environment=environment, verdict=(0, 1))
 
 
 def main() -> None:
@@ -54,11 +44,11 @@ def main() -> None:
         one = Path(name) / "one"
         one.mkdir()
         (one / "train.py").write_text("import keras\n\nkeras.Sequential().fit(x, y)\n")
-        seconds(one)
+        checked(one)
         folder = Path(name) / "project"
         files = copied([path.absolute() for path in given.folders], given.every, folder)
-        cold = seconds(folder)
-        warm = min(seconds(folder) for _ in range(given.rounds))
+        cold = checked(folder)
+        warm = min(checked(folder) for _ in range(given.rounds))
     print(f"{files:,} files: cold {cold:.2f} s, warm {warm:.2f} s, one in {cold / warm:.0f}")
 
 

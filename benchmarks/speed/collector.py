@@ -9,12 +9,13 @@ checks every EVERYth file of a folder (default: all) in processes of their own, 
 from __future__ import annotations
 
 import gc
-import resource
 import subprocess
 import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
+
+from measuring import peak
 
 from oomlint.engine import pool
 from oomlint.engine.project import Run
@@ -34,8 +35,8 @@ def check(way: str, folder: str, every: int) -> None:
     before = time.process_time()
     found = len(run.check().diagnostics)
     took = time.process_time() - before
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"{way:>14} {took:7.2f} s {peak:6,} MB {found:5} findings", flush=True)
+    most = peak()
+    print(f"{way:>14} {took:7.2f} s {most:6,} MB {found:5} findings", flush=True)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from measuring import so_far
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 PACKAGES = ("keras==3.15.1", "keras-hub==0.32.0", "tf-models-official==2.20.0")
 ENVIRONMENTS = {
@@ -240,7 +242,7 @@ def run(entry: Entry, folder: Path, names: Sequence[str]) -> Taken:
     seen: dict[int, float] = {}
     while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         for pid in (process.pid, *children(process.pid)):
-            seen[pid] = max(seen.get(pid, 0.0), ticks(pid))
+            seen[pid] = max(seen.get(pid, 0.0), so_far(pid))
         time.sleep(0.05)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.monotonic() - before
@@ -261,15 +263,6 @@ def children(pid: int) -> list[int]:
     except OSError:  # it has ended
         pass
     return found
-
-
-def ticks(pid: int) -> float:
-    """The processor time of a process so far."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def table(taken: dict[str, Taken], folder: Path, files: Sequence[Path], passing: int) -> list[str]:

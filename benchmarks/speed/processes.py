@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from measuring import compiled_in, peak
 
 from oomlint.engine import pool
 from oomlint.engine.project import Run
@@ -34,9 +35,12 @@ def check(jobs: int, every: int, folders: list[Path]) -> None:
     run = Run(configurations, jobs=jobs)
     run.add_files(discover(folders, lambda folder: configurations.for_folder(folder).settings)[::every])
     findings = len(run.check().diagnostics)
-    print(
-        f"run {os.getpid()} {time.process_time() - started} {PARSES.libcst} {_peak()} {findings}", flush=True
-    )
+    _tell("run", os.getpid(), time.process_time() - started, PARSES.libcst, peak(), findings)
+
+
+def _tell(*words: object) -> None:
+    """A line in one piece, whoever writes beside."""
+    os.write(1, f"{' '.join(map(str, words))}\n".encode())
 
 
 _examine = pool._examine
@@ -45,18 +49,12 @@ _examine = pool._examine
 def _counted(names: list[str]) -> object:
     """What a process of the pool does, and what it has taken so far; the last line of each counts."""
     made = _examine(names)
-    print(f"share {os.getpid()} {time.process_time()} {PARSES.libcst} {_peak()}", flush=True)
+    _tell("share", os.getpid(), time.process_time(), PARSES.libcst, peak())
     return made
-
-
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def measured(jobs: int, given: argparse.Namespace) -> tuple[list[str], dict[str, list[str]]]:
     """The line of the run, and the last one of each other process."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = given.compiled
     done = subprocess.run(
         [
             sys.executable,
@@ -67,7 +65,7 @@ def measured(jobs: int, given: argparse.Namespace) -> tuple[list[str], dict[str,
             str(given.every),
             *map(str, given.folders),
         ],
-        env=environment,
+        env=compiled_in(given.compiled),
         stdout=subprocess.PIPE,
         text=True,
         check=True,

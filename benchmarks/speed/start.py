@@ -10,30 +10,16 @@ Modules are compiled by the first run, as installers do it.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from measuring import compiled_in, seconds
 
 WAYS = {
     "python -c pass": ["-c", "pass"],
     "oomlint --version": ["-m", "oomlint", "--version"],
     "oomlint check app.py": ["-m", "oomlint", "check", "app.py"],
 }
-
-
-def seconds(arguments: list[str], folder: Path) -> float:
-    """Processor time of one run."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
-    process = subprocess.Popen(
-        [sys.executable, *arguments], cwd=folder, env=environment, stdout=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, arguments
-    return usage.ru_utime + usage.ru_stime
 
 
 def main() -> None:
@@ -45,9 +31,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "app.py").write_text('"""An application."""\n\nimport json\n\nprint(json.dumps({}))\n')
+        environment = compiled_in(folder / "compiled")
         for _ in range(runs):
             for way, arguments in WAYS.items():
-                taken[way].append(seconds(arguments, folder))
+                taken[way].append(seconds(arguments, folder, environment=environment))
     bare = min(taken["python -c pass"])
     for way, times in taken.items():
         print(f"{way:>22} {1000 * min(times):5.0f} ms, {1000 * (min(times) - bare):+4.0f} ms")
