@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oomlint.documents.python_syntax import unwarned
 from oomlint.engine.about_document import broken_cells, internal_error, syntax_error, unused_suppressions
 from oomlint.engine.candidates import is_relevant
 from oomlint.engine.located import locate
@@ -44,6 +45,7 @@ def check_document(
     return Report(report.filename, tuple(merged([report])), {}, report.failed)
 
 
+@unwarned()
 def examine(
     document: Document,
     settings: Settings,

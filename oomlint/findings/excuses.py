@@ -16,6 +16,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from oomlint.documents.python_file import Document, DocumentError
+from oomlint.documents.python_syntax import SyntaxFault, parsed
 from oomlint.documents.text_edits import TextEdit
 from oomlint.findings.comments import Directive, Kind, Statement, read_comments, tokens
 from oomlint.findings.diagnostic import Diagnostic
@@ -186,8 +187,8 @@ def _around(statements: Sequence[Statement], row: int) -> Statement:
 
 def _same_program(before: Document, after: Document) -> bool:
     try:
-        return ast.dump(ast.parse(before.text)) == ast.dump(ast.parse(after.text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.dump(parsed(before.text)) == ast.dump(parsed(after.text))
+    except (SyntaxFault, RecursionError, MemoryError):
         # Newer syntax than this Python's: the tokens have to say it.
         return _words(before) == _words(after)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,7 +185,10 @@ def _caret(version: str) -> str:
 
 
 def _setup_py(text: str) -> Iterator[tuple[str, str]]:
-    strings = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant))
+    with warnings.catch_warnings():  # of escapes in it, which are not ours to tell
+        warnings.simplefilter("ignore")
+        tree = ast.parse(text)
+    strings = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     yield from _all(string for string in strings if isinstance(string, str) and len(string) < 200)
 
 

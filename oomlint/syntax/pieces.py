@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import libcst as cst
 
+from oomlint.documents.python_syntax import SyntaxFault, parsed
+
 _PIECE = 30_000  # characters
 
 
@@ -27,9 +29,9 @@ def parsed_in_pieces(text: str) -> cst.Module | None:
     if "\r" in text or "\f" in text:
         return None
     try:
-        body = _statements(ast.parse(text).body)  # the tree itself takes 150 bytes for each character
+        body = _statements(parsed(text).body)  # the tree itself takes 150 bytes for each character
         return _Pieces(text).module(body) if body else None
-    except (_NotInPieces, cst.ParserSyntaxError, SyntaxError, ValueError, RecursionError, MemoryError):
+    except (_NotInPieces, cst.ParserSyntaxError, SyntaxFault, ValueError, RecursionError):
         return None
 
 

@@ -294,3 +294,26 @@ def test_any_name_in_a_baseline_and_mended(names):
     assert mended.returncode == 0, mended.stderr
     for name in NAMES:
         assert (names / os.fsdecode(name)).read_text() != BAD
+
+
+def test_what_python_warns_of_in_a_file_is_not_said(project):
+    """An invalid escape, which Python 3.12 warns of wherever it reads it: here, in a module, in setup.py."""
+    escaped = 'import re\n\nDIGITS = re.compile("\\d+")\n'
+    (project / "a.py").write_text(f"from names import DIGITS\n{escaped}{BAD}")
+    (project / "names.py").write_text(escaped + "import keras\n")
+    (project / "long.py").write_text(escaped + "DIGITS = '\\d'\n" * 6_000 + BAD)
+    (project / "setup.py").write_text(
+        f"from setuptools import setup\n\n{escaped}setup(install_requires=['keras>=3'])\n"
+    )
+    flags = (
+        "--select",
+        "OOM209,OOM301",
+        "--config",
+        f"cache-dir = {str(project / 'kept')!r}",
+        "--output-format",
+        "concise",
+    )
+    for command in (("--exit-zero",), ("--add-noqa",)):
+        done = process("check", *flags, *command, ".", cwd=project, PYTHONWARNINGS="always")
+        assert "invalid escape" not in done.stderr, done.stderr
+    assert all("# noqa: OOM301" in (project / name).read_text() for name in ("a.py", "long.py", "z.py"))

@@ -65,6 +65,13 @@ def test_what_is_not_taken_apart():
     assert pieces.parsed_in_pieces(SHAPES["a class of many methods"]) is not None
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_python_warns_of_is_not_said():
+    text = "import re\n" + 'digits = re.compile("\\d+")\n' * 3_000
+    made = pieces.parsed_in_pieces(text)
+    assert made is not None and made.code == text
+
+
 def test_a_large_document_is_parsed_in_pieces(monkeypatch):
     parsed: list[str] = []
     whole = cst.parse_module

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oomlint.documents.python_file import DocumentError
+from oomlint.documents.python_syntax import unwarned
 from oomlint.documents.reading import read
 from oomlint.dryrun import dry_run
 from oomlint.estimate.errors import EstimateError
@@ -97,6 +98,7 @@ def slice_trace(trace: Trace, root: Path, read: Callable[[Path], Document]) -> S
     )
 
 
+@unwarned()
 def _or_error(path: Path, sliced: Callable[[], Slice]) -> Slice:
     try:
         return sliced()
