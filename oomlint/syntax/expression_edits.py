@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import libcst as cst
@@ -18,6 +19,8 @@ def replace(layout: Layout, edit: Replace) -> list[TextEdit]:
     """The edit of a :class:`Replace`."""
     node = edit.place.node
     start, end = layout.span(node)
+    if "#" in layout.text[start:end] and any(comment not in edit.text for comment in _comments(node)):
+        raise EditError("a comment would be lost")
     if not isinstance(node, cst.BaseExpression):
         return [TextEdit(start, end, _as_rows(layout, node, start, edit.text))]
     text = edit.text.replace("\n", layout.newline)
@@ -35,6 +38,15 @@ def replace(layout: Layout, edit: Replace) -> list[TextEdit]:
     elif not _stands(layout, parsed, node):
         text = f"({text})"
     return [TextEdit(start, end, _apart(layout.text, start, end, text))]
+
+
+def _comments(node: cst.CSTNode) -> Iterator[str]:
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, cst.Comment):
+            yield current.value
+        stack.extend(current.children)
 
 
 def wrap(layout: Layout, edit: Wrap) -> list[TextEdit]:

@@ -240,9 +240,7 @@ def _fix(trace: Trace, call: Call, made: Call | None) -> Fix | None:
             return None
         resized = code(made.node)
         old = code(inner.place.node)
-        turned = resized.replace(old, f"{before}{old}{after}", 1)
-        lost = turned.count("#") != code(node).count("#")  # a comment that stands between what stays
-        return None if lost else _message(Replace(call.place, turned))
+        return _message(Replace(call.place, resized.replace(old, f"{before}{old}{after}", 1)))
     if not in_one_block(source.module, [made.statement.node, call.statement.node]):
         return None
     rest: Edit

@@ -233,3 +233,12 @@ def test_wrapping_means_what_wrapping_the_tree_means(
     wanted = next(node for node in nodes if positions.span(node) == (start, start + len(inner)))
     after = code.after(Wrap(code.source.place(wanted), *around))
     assert _meaning(_value(after)) == _meaning(_put(f"{around[0]}({inner}){around[1]}", holder))
+
+
+def test_a_comment_among_what_is_replaced_is_kept_or_there_is_no_fix() -> None:
+    call = "f(\n    a,  # of the first\n    b,\n)"
+    with pytest.raises(EditError, match="comment"):
+        edited(f"x = {call}\n", lambda code: Replace(code.at(call), "g(a, b)"))
+    kept = "g(\n    a,  # of the first\n)"
+    assert edited(f"x = {call}\n", lambda code: Replace(code.at(call), kept)) == f"x = {kept}\n"
+    assert edited("x = f('#')\n", lambda code: Replace(code.at("f('#')"), "g()")) == "x = g()\n"
