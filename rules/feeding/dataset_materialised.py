@@ -223,14 +223,13 @@ def _of_element(trace: Trace, value: Value, dataset: Dataset, source: Value | No
     if isinstance(source, Sequence):  # an iterator's NumPy arrays are other values than the dataset's tensors
         given += leaves(source.element)
     own = {id(leaf) for leaf in given}
-    cut = {id(call.result): call for call in trace.calls("operator.getitem")}
     found: list[Value] = []
     for part in leaves(value):
         step: Value | None = part
         for _ in range(STEPS):
             if step is None or id(step) in own:
                 break
-            made = trace.maker(step) or cut.get(id(step))
+            made = trace.maker(step) or trace.subscript(step)
             if made is None or stage_name(made) not in SAME_DATA:
                 step = None
                 break

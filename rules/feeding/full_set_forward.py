@@ -250,14 +250,13 @@ def _fix(trace: Trace, call: Call, argument: Argument) -> Fix | None:
 def _computed_from(trace: Trace, value: Value | None, result: Value) -> bool:
     """Whether a value is the model's result, or cut out of or computed from it without TensorFlow's functions."""
     pending = [] if value is None else [deref(value)]
-    cut = {id(call.result): call for call in trace.calls("operator.getitem")}
     for _ in range(MAX_STEPS):
         if not pending:
             return False
         step = pending.pop()
         if step is result:
             return True
-        made = cut.get(id(step)) or trace.maker(step)
+        made = trace.subscript(step) or trace.maker(step)
         if made is not None and made.name.startswith(("operator.", "array.")):
             pending += [deref(given.value) for given in made.arguments]
             pending += [] if made.receiver is None else [deref(made.receiver)]

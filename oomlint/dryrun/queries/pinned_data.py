@@ -88,7 +88,6 @@ def loops_outside(context: Context) -> list[Loop]:
 class _Query:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.items = {id(deref(call.result)): call for call in trace.calls("operator.getitem")}
 
     def all(self) -> Iterator[Pinned]:
         for call in self.trace.calls(*USERS):
@@ -237,7 +236,7 @@ class _Query:
         size = _size(value)
         if size is not None:
             return Held(value, size, False, place, loops)
-        item = self.items.get(id(value))
+        item = self.trace.subscript(value)
         whole = _size(item.receiver) if item is not None and item.receiver is not None else None
         return Held(value, whole, whole is not None, place, loops)
 
@@ -252,7 +251,7 @@ class _Query:
             return None if context is None else (context, None)
         if not isinstance(value, Array) or value.library not in ("numpy", "pandas") or value.shape == ():
             return None
-        item = self.items.get(id(value))
+        item = self.trace.subscript(value)
         if item is not None and item.receiver is not None:
             index = deref(item.arguments[1].value)
             copied = isinstance(index, Array) or (isinstance(index, Sequence) and index.kind == "list")

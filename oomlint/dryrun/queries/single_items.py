@@ -33,7 +33,6 @@ class SingleItems:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.items = {id(deref(call.result)): call for call in trace.calls("operator.getitem")}
 
     def holds(self, value: Value, depth: int = 0) -> bool:
         """Whether a batch has one row for certain; of several inputs each of them."""
@@ -50,7 +49,7 @@ class SingleItems:
             )
         if not isinstance(value, Array | Unknown) or depth > MAX_DEPTH:
             return False
-        item = self.items.get(id(value))
+        item = self.trace.subscript(value)
         index = deref(item.arguments[1].value) if item is not None else getattr(value, "taken", None)
         if index is not None:
             return is_one_row(index)
