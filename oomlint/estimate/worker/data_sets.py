@@ -42,9 +42,8 @@ def _module(keras: Any, name: str) -> Any:
 
 def _loading(name: str) -> Any:
     def load_data(*args: Any, **kwargs: Any) -> Any:
-        from oomlint.dryrun.catalog.keras.data import (
-            DATASETS,
-        )  # the parser that it brings takes a second to load
+        # The parser that it brings takes a second to load.
+        from oomlint.dryrun.catalog.keras.data import DATASETS
 
         shorter = name == "imdb" and kwargs.get("maxlen") is not None  # longer reviews are left out
         words = kwargs.get("num_words") if name == "imdb" else None

@@ -114,8 +114,6 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
         case ast.ImportFrom(module="__future__"):
             return statement
         case ast.Import() | ast.ImportFrom():
-            if any(alias.name == "*" for alias in statement.names):
-                return _attempt(statement)
             return _attempt(statement)
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if top:
             statement.value = ast.copy_location(_call("named", value, name, statement.lineno), value)

@@ -16,7 +16,7 @@ from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.kinds import ALIASES, LOOPS, NOTHING, READS
 from oomlint.estimate.worker.graph.loops import stacked_bytes
 from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, summed_rows
-from oomlint.estimate.worker.graph.operations import Operation, Output, Program
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program, waits_for
 from oomlint.estimate.worker.graph.products import by_cublas, is_lent_memory
 
 # Values that are another's under a new name or shape, or a variable's.
@@ -260,21 +260,12 @@ class _Fusion:
             for first in sorted({*sums, *(() if relu is None else (relu,))}):
                 reads = one in self.reads[first]
                 self.reads[first].discard(one)
-                if not self._waits_for(first, one):  # as where it comes after a pooling that reads the zeros
+                # It does where it comes after a pooling that reads the zeros.
+                if not waits_for(first, {one}, self.reads.__getitem__):
                     self.reads[one].add(first)
                     break
                 if reads:
                     self.reads[first].add(one)
-
-    def _waits_for(self, number: int, other: int) -> bool:
-        seen, stack = {number}, [number]
-        while stack:
-            new = self.reads[stack.pop()] - seen
-            if other in new:
-                return True
-            seen |= new
-            stack += new
-        return False
 
     def _copies(self, number: int) -> list[int]:
         return [reader for reader in self.readers[number] if self.operations[reader].type == "ZerosCopy"]

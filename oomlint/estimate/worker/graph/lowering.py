@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS, Copies, source_of
-from oomlint.estimate.worker.graph.operations import Operation, Output, Program
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program, waits_for
 
 _BRANCHES = ("If", "StatelessIf")
 _ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"
@@ -158,15 +158,11 @@ def _merge(members: list[int], program: Program, operations: list[Operation]) ->
 
 def _waits(members: list[int], program: Program) -> bool:
     """Whether one of them waits for another."""
-    for member in members:
-        seen, stack = {member}, [member]
-        while stack:
-            new = {number for number, _ in program.operations[stack.pop()].inputs} - seen
-            if not new.isdisjoint(members):
-                return True
-            seen |= new
-            stack += new
-    return False
+
+    def sources(number: int) -> set[int]:
+        return {source for source, _ in program.operations[number].inputs}
+
+    return any(waits_for(member, set(members), sources) for member in members)
 
 
 def _is_weight(program: Program, output: Output) -> bool:

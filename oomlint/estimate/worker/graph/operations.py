@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 Output = tuple[int, int]  # an operation's number, and which of its outputs
@@ -51,3 +52,15 @@ class Program:
             for source in operation.controls:
                 after[source].append(number)
         return after
+
+
+def waits_for(number: int, others: Set[int], sources: Callable[[int], Set[int]]) -> bool:
+    """Whether an operation needs one of the others, by what each reads (`sources`)."""
+    seen, stack = {number}, [number]
+    while stack:
+        new = sources(stack.pop()) - seen
+        if not new.isdisjoint(others):
+            return True
+        seen |= new
+        stack += new
+    return False
