@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 # their helpers often (a 50-layer network built by two small functions needs about 3,000).
 FUEL_PER_STATEMENT = 20
 FUEL_FLOOR = 20_000
-FUEL_OF_UNCALLED = (
-    2_000  # instead of the floor, for each function that nobody calls: one that explodes costs itself only
-)
+# Instead of the floor, for each function that nobody calls: one that explodes costs itself only.
+FUEL_OF_UNCALLED = 2_000
 # Steps in other modules, from functions that nobody calls: what they call there gets arguments of which little is
 # known, and is looked at when its own module is checked. A library's modules reach into a hundred others that way.
 ABROAD_PER_STATEMENT = 2
@@ -67,12 +66,10 @@ class Run:
         self.loop_facts: dict[int, loops.BodyFacts] = {}
         self.rounds = 1  # of unrolled loops around what is being run
         self.fuel = FUEL_FLOOR
-        self.abroad: int | None = (
-            None  # steps left in other modules, while functions are entered that nobody calls
-        )
-        self.turn_back: int | None = (
-            None  # the number of steps at which they are spent, while in another module
-        )
+        # Steps left in other modules, while functions are entered that nobody calls; and, while in another module, the
+        # number of steps at which they are spent.
+        self.abroad: int | None = None
+        self.turn_back: int | None = None
 
     # --- services for the catalog -------------------------------------------------------------
 

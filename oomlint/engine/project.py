@@ -157,9 +157,8 @@ class Run:
         others, self._others = self._others, []
         if self.documents or len(others) <= _FEW:
             for path in others:
-                with suppress(
-                    OSError
-                ):  # read again: kept, those of a large project would be all of its memory
+                # Read again: kept, those of a large project would be all of its memory.
+                with suppress(OSError):
                     raw = path.read_bytes()
                     if self._reaches(path, raw):
                         self._take(path, raw)

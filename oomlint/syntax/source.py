@@ -22,9 +22,8 @@ class Source:
         self.module = module
         # What the dry run counts and looks up in a module each time that a script imports it.
         self.statements: int | None = None
-        self.definitions: dict[int, str] | None = (
-            None  # statements that are taken later, and the names that they bind
-        )
+        # Statements that are taken later, and the names that they bind.
+        self.definitions: dict[int, str] | None = None
 
     def place(self, node: cst.CSTNode) -> Place:
         """The place of a node of this document."""

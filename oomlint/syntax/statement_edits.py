@@ -126,7 +126,7 @@ def _whole_rows(
             row += layout.newline
         # A row that starts inside of a string is part of its value.
         in_string = any(opened < start < closed for opened, closed in strings)
-        before = row[: len(row) - len(row.lstrip(" \t\f"))]
+        before = layout.indent(start)
         if not in_string and "\f" in before:  # for Python the row starts behind it
             row = row[before.rindex("\f") + 1 :]
         if in_string or not row.startswith(indent):

@@ -157,14 +157,15 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per call that feeds a model, or per source of batches."""
     keras3 = keras_at_least(trace, settings, 3)
     calls = [call for call in trace.calls(*_CALLS) if not in_test(call)]
-    gone = [call for call in calls if keras3 and _given_to(call) and not _guarded(call)]
-    if gone and not keras_is_known(trace, settings):
-        yield _gone(gone[0], Severity.NOTE, len({id(call.node) for call in gone}) - 1)
+    moved = {id(call): call for call in calls if keras3 and _given_to(call)}
+    gone = {id(call.node): call for call in moved.values() if not _guarded(call)}
+    if keras_is_known(trace, settings):
+        yield from (_gone(call, Severity.ERROR) for call in gone.values())
     elif gone:
-        yield from {id(call.node): _gone(call, Severity.ERROR) for call in gone}.values()
+        yield _gone(next(iter(gone.values())), Severity.NOTE, len(gone) - 1)
     worst: dict[int, Finding] = {}
     for call in calls:
-        if keras3 and _given_to(call):
+        if id(call) in moved:
             continue
         found = _finding(trace, call, keras3, settings)
         if found is not None and found.severity > getattr(worst.get(id(found.place.node)), "severity", 0):
@@ -203,8 +204,8 @@ def _gone(call: Call, severity: Severity, others: int = 0) -> Finding:
     given = _given_to(call)
     names = ", ".join(f"{argument.name}=" for argument in given)
     method = call.name.rpartition(".")[2]
-    as_well = f", and so do {others:,} other calls in this file" if others > 1 else ""
-    as_well = ", and so does another call in this file" if others == 1 else as_well
+    more = "so does another call" if others == 1 else f"so do {others:,} other calls"
+    as_well = f", and {more} in this file" if others else ""
     help = "give them to the PyDataset: super().__init__(workers=..., use_multiprocessing=..., max_queue_size=...)"
     return RULE.finding(
         call.place,

@@ -262,9 +262,8 @@ def _targets(target: ast.expr) -> list[str]:
 
 def _bind(statement: ast.stmt, name: str, value: ast.expr) -> ast.stmt:
     if isinstance(value, ast.Call) and getattr(value.func, "id", "") == DATA:
-        value = ast.Call(
-            value.func, [*value.args, ast.Constant(name)], []
-        )  # how to ask for what is not known of it
+        # How to ask for what is not known of it.
+        value = ast.Call(value.func, [*value.args, ast.Constant(name)], [])
     target = ast.parse(name, mode="eval").body
     target.ctx = ast.Store()  # type: ignore[attr-defined]
     bound = ast.Assign([target], value)

@@ -91,9 +91,8 @@ def walk(outputs: Value | None, inputs: Value | None) -> Graph:
     stop = {
         id(item.producer) for item in tensors(inputs) if isinstance(item, Array) and item.producer is not None
     }
-    seen: dict[
-        int, Value
-    ] = {}  # tensors, too: `x = x + x` reaches the one before by two ways, that one by four
+    # Tensors, too: `x = x + x` reaches the one before by two ways, that one by four.
+    seen: dict[int, Value] = {}
     known: set[int] = set()
     decided: Decided = {}
     stack: list[tuple[Value, bool]] = [(item, False) for item in reversed(tensors(outputs))]
