@@ -136,7 +136,11 @@ SUBJECTS = (
         "what fits",
         # project/gpus.py works out its table when it is imported: no mutant in memory comes in time for that.
         ("oomlint.estimate.verdicts", "oomlint.estimate.worker.solve"),
-        ("tests/estimate/test_verdicts.py", "tests/estimate/test_solve.py"),
+        (
+            "tests/estimate/test_verdicts.py",
+            "tests/estimate/test_solve.py",
+            "tests/estimate/test_largest_batch.py",
+        ),
         keep_traces=False,
         most_tests=60,
     ),

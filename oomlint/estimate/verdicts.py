@@ -9,6 +9,7 @@ from oomlint.project.gpus import find_gpu, write_bytes
 # pools up (tensorflow#36337: 7,509,992,704 of 7,510,566,502; #40024: 3,150,392,320 of 3,150,400,716).
 _TIGHT_NOTE = "fragments of the pool, cuDNN's scratch memory or another process on the GPU decide"
 
+_UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 # The largest batch that is looked for: a small network would take millions, and nobody asks.
 MOST_BATCH = 1 << 16
@@ -54,10 +55,8 @@ def amount(count: int) -> str:
 
 
 def _binary(count: int) -> str:
-    size = float(count)
-    for unit in ("KiB", "MiB", "GiB", "TiB"):
-        size /= 1024
-        if size < 999.5 or unit == "TiB":
-            digits = 2 if size < 9.995 else 1 if size < 99.95 else 0
-            return f"{size:.{digits}f} {unit}"
-    raise AssertionError
+    size, unit = count / 1024, 0
+    while size >= 999.5 and unit + 1 < len(_UNITS):
+        size, unit = size / 1024, unit + 1
+    digits = 2 if size < 9.995 else 1 if size < 99.95 else 0
+    return f"{size:.{digits}f} {_UNITS[unit]}"

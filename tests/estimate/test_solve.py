@@ -56,7 +56,7 @@ def largest_by_hand(need):
 @pytest.mark.parametrize("need", [linear, bends])
 def test_the_largest_batch_is_found_wherever_one_starts(start, need):
     model = Model(need)
-    row = solve.max_batch(model.at(start), model.at, USABLE)
+    row = solve.max_batch(model.at(start), model.at, USABLE, 12)
     right = largest_by_hand(need)
     # Within a hundredth, and never one that does not fit.
     assert right - max(1, right // 100) <= row["batch_size"] <= right
@@ -69,7 +69,7 @@ def test_the_largest_batch_is_found_wherever_one_starts(start, need):
 
 def test_a_linear_need_takes_few_estimates():
     model = Model(linear)
-    row = solve.max_batch(model.at(32), model.at, USABLE)
+    row = solve.max_batch(model.at(32), model.at, USABLE, 12)
     # (13,584 - 392) / 75 = 175.9
     assert row["batch_size"] == 175
     assert len(model.asked) <= 4  # the first, two beside the limit, and the friendly one
@@ -77,7 +77,7 @@ def test_a_linear_need_takes_few_estimates():
 
 def test_the_range_counts_for_the_sure_batch():
     model = Model(linear, error=(0.1, 0.1))
-    row = solve.max_batch(model.at(32), model.at, USABLE)
+    row = solve.max_batch(model.at(32), model.at, USABLE, 12)
     # 1.1 x (392 + 75 b) <= 13,584 for b <= 159.4; the friendly one below is 128.
     assert row["batch_size"] == 175
     assert 155 <= row["sure_batch_size"] <= 159
@@ -86,7 +86,7 @@ def test_the_range_counts_for_the_sure_batch():
 
 def test_no_batch_fits():
     model = Model(lambda batch: 20_000 * MIB + batch)
-    row = solve.max_batch(model.at(16), model.at, USABLE)
+    row = solve.max_batch(model.at(16), model.at, USABLE, 12)
     assert row == {
         "batch_size": 0,
         "peak_bytes": 20_000 * MIB + 1,
@@ -98,9 +98,10 @@ def test_no_batch_fits():
 
 def test_a_need_that_does_not_grow_ends():
     model = Model(lambda batch: 500 * MIB)
-    row = solve.max_batch(model.at(8), model.at, USABLE)
-    assert 8 <= row["batch_size"] <= MOST_BATCH
-    assert len(model.asked) <= 13
+    row = solve.max_batch(model.at(8), model.at, USABLE, 12)
+    assert row["batch_size"] == MOST_BATCH
+    # 392 MiB are weights and the like: 8 + 13,084 x 8 / 108 = 977 at first; then nothing grows.
+    assert model.asked == [8, 977, MOST_BATCH]
 
 
 def test_a_larger_batch_that_fits_by_chance_does_not_count():
@@ -109,7 +110,7 @@ def test_a_larger_batch_that_fits_by_chance_does_not_count():
 
     model = Model(need)
     first = model.at(64)
-    row = solve.max_batch(first, model.at, USABLE)
+    row = solve.max_batch(first, model.at, USABLE, 12)
     assert row["batch_size"] == 59
 
 

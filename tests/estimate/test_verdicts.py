@@ -54,11 +54,15 @@ def test_no_batch_above_that_is_looked_for():
     ("count", "words"),
     [
         (512, "512 B"),
+        (1_023, "1023 B"),
         (1_024, "1.00 KiB"),
         (13_584 * MIB, "13.3 GiB"),
         (999 * MIB, "999 MiB"),
         (1_000 * MIB, "0.98 GiB"),
         (98 * MIB, "98.0 MiB"),
+        (150 * MIB, "150 MiB"),
+        (1_023_487, "999 KiB"),
+        (1_023_488, "0.98 MiB"),  # 999.5 KiB would be 1000
         (2**50, "1024 TiB"),
     ],
 )

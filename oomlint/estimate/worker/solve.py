@@ -10,7 +10,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
@@ -63,7 +63,7 @@ class _Points:
     estimate_at: Callable[[int], Estimate]
     usable: int
     fixed: int  # bytes that do not grow with the batch: where the first line starts
-    known: dict[int, Estimate] = field(default_factory=dict)
+    known: dict[int, Estimate]
 
     def at(self, batch: int) -> Estimate:
         if batch not in self.known:
@@ -77,10 +77,8 @@ class _Points:
         )
 
     def fitting(self) -> int:
-        """The largest batch known to fit, below every one that does not; 0 where there is none."""
-        limit = self.failing()
-        fits = (b for b, one in self.known.items() if b < limit and one.peak_bytes <= self.usable)
-        return max(fits, default=0)
+        """The largest batch known to fit; 0 where there is none. Whoever asks only between the two keeps them apart."""
+        return max((b for b, one in self.known.items() if one.peak_bytes <= self.usable), default=0)
 
     def guess(self, limit: int) -> int:
         """Where the line through the two points nearest to `limit` meets it."""
@@ -90,7 +88,7 @@ class _Points:
         if len(near) == 2:
             slope = (self.known[near[1]].peak_bytes - peak) / (near[1] - first)
         if slope <= 0:
-            return 2 * first if peak <= limit else first // 2
+            return MOST_BATCH if peak <= limit else first // 2
         return int(first + (limit - peak) / slope)
 
     def sure(self, batch: int) -> bool:
@@ -98,7 +96,7 @@ class _Points:
 
 
 def max_batch(
-    answer: Estimate, estimate_at: Callable[[int], Estimate], usable: int, most_estimates: int = 12
+    answer: Estimate, estimate_at: Callable[[int], Estimate], usable: int, most_estimates: int
 ) -> dict[str, int]:
     """The largest batch that fits, within a hundredth where it is large.
 
@@ -107,11 +105,11 @@ def max_batch(
     two, where it is smaller). Where not even one sample fits all are 0, but `peak_bytes`, which is one sample's.
     """
     fixed = sum(answer.parts.get(part, 0) for part in ("weights", "optimizer_state", "gradients"))
-    points = _Points(estimate_at, usable, min(fixed, answer.peak_bytes), {answer.batch_size: answer})
+    points = _Points(estimate_at, usable, fixed, {answer.batch_size: answer})
     slow = 0
     while len(points.known) < most_estimates or not points.fitting():
         low, high = points.fitting(), points.failing()
-        if high - low <= max(1, low // 128) or low >= MOST_BATCH:
+        if high - low <= max(1, low // 128):
             break
         guess = min(max(points.guess(usable), low + 1), high - 1)
         if slow >= 2:  # the line creeps: the need bends
@@ -148,8 +146,8 @@ def _sure(points: _Points, largest: int) -> int:
     for _ in range(3):
         if batch < 1 or points.sure(batch):
             break
-        batch = min(batch - 1, batch * 63 // 64)
-    return max((known for known in points.known if known <= largest and points.sure(known)), default=0)
+        batch = batch * 63 // 64
+    return max((known for known in points.known if points.sure(known)), default=0)
 
 
 def _friendly(batch: int) -> int:
