@@ -62,8 +62,15 @@ def codes_of(module: str) -> set[str]:
         text = texts.pop(one, "")
         if own := re.search(r'^\s+code="(OOM\d{3})"', text, re.MULTILINE):
             found.add(own[1])
-        users |= {other for other, content in texts.items() if f"from {one} import" in content}
+        users |= {other for other, content in texts.items() if _imports(content, one)}
     return found
+
+
+def _imports(text: str, module: str) -> bool:
+    """Whether a text imports a module or something of it."""
+    package, _, name = module.rpartition(".")
+    listed = re.findall(rf"^from {re.escape(package)} import (\([^)]*\)|.*)$", text, re.MULTILINE)
+    return f"from {module} import" in text or any(re.search(rf"\b{name}\b", names) for names in listed)
 
 
 def _codes_about(item: Any) -> set[str]:
