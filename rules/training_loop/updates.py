@@ -40,6 +40,7 @@ _OTHERWISE = frozenset(
     seq token pixel dim width height area freq eps epsilon denom denominator critic clas class tower shard agent env
     episode horizon time timestep frame t""".split()
 )
+_CASTS = frozenset("int float cast constant convert_to_tensor float16 float32 float64".split())
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -122,19 +123,27 @@ def accumulation_divisor(
 
 def _plain(division: Division) -> bool:
     """Whether the text divides by a name, a number or a cast of one (not by a length or another computation)."""
-    node = division.call.node
-    match node:
-        case cst.BinaryOperation(operator=cst.Divide() | cst.FloorDivide()):
-            divisor: cst.CSTNode = node.right
-        case cst.AugAssign():
-            divisor = node.value
-        case cst.Call() if len(node.args) > 1:
-            divisor = node.args[1].value
+    divisor = _divisor(division)  # None: a product with 1 / N
+    return divisor is None or isinstance(
+        divisor, cst.Name | cst.Attribute | cst.Integer | cst.Float | cst.Subscript
+    )
+
+
+def _divisor(division: Division) -> cst.CSTNode | None:
+    """What the text divides by, without a cast around it."""
+    match division.call.node:
+        case cst.BinaryOperation(operator=cst.Divide() | cst.FloorDivide(), right=divisor):
+            pass
+        case cst.AugAssign(value=divisor) | cst.Call(args=[_, cst.Arg(value=divisor), *_]):
+            pass
         case _:
-            return True  # a product with 1 / N
-    if isinstance(divisor, cst.Call) and divisor.args:
-        divisor = divisor.args[0].value
-    return isinstance(divisor, cst.Name | cst.Attribute | cst.Integer | cst.Float | cst.Subscript)
+            return None
+    match divisor:
+        case cst.Call(
+            func=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)), args=[first, *_]
+        ) if name in _CASTS:
+            return first.value
+    return divisor
 
 
 def _means_otherwise(name: str) -> bool:
@@ -194,8 +203,8 @@ def divisor_text(value: Const | Unknown, division: Division) -> str:
     """The divisor as a reader knows it: its number, else its name."""
     if isinstance(value, Const):
         return f"{int(value.value)}"
-    path = division.call.arguments[1].path if len(division.call.arguments) > 1 else None
-    return f"`{path or value.name or '?'}`"
+    divisor = _divisor(division)
+    return f"`{division.call.source.code(divisor)}`" if divisor is not None else f"`{value.name or 'N'}`"
 
 
 def kind(optimizer: Optimizer | None) -> str:
@@ -226,6 +235,6 @@ def mirrored(trace: Trace) -> Call | None:
     """The strategy with replicas that a script makes, if it makes one."""
     for call in trace.calls_under("tf.distribute."):
         name = call.name.rpartition(".")[2]
-        if name.endswith("Strategy") and name != "OneDeviceStrategy" and not name.startswith("get_"):
+        if name.endswith("Strategy") and name != "OneDeviceStrategy":
             return call
     return None
