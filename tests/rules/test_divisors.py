@@ -52,6 +52,7 @@ def found(**parts: str) -> list[Diagnostic]:
         ("3", "", "3"),
         ("STEPS", "STEPS = 2", "2"),
         ("accum_steps", "accum_steps = 4.0", "4"),
+        ("accum_batches_per_gpu", "accum_batches_per_gpu = 4", "4"),
         ("ACCUM_STEPS", "ACCUM_STEPS = read_settings()", "`ACCUM_STEPS`"),
         ("cfg.accum", "cfg = read_settings()", "`cfg.accum`"),
         ("tf.cast(cfg.accum, tf.float32)", "cfg = read_settings()", "`cfg.accum`"),
@@ -72,6 +73,9 @@ def test_a_loss_divided_by_steps(divided: str, before: str, named: str) -> None:
         ("0.1 * mse(y, model(x)) / 4", ""),
         ("mse(y, model(x)) / 4 / 3", ""),
         ("(mse(y, model(x)) + mse(y, model(x)) + mse(y, model(x))) / 3", ""),  # as many as there are terms
+        ("mse(y, model(x)) * N / N", "N = 4"),  # scaled up and down again
+        ("mse(y, model(x)) / N", "NUM_GPUS = 4\nN = NUM_GPUS"),
+        ("mse(y, model(x)) / N", "N = -1"),  # away from the minimum
         ("mse(y, model(x)) / heads", "heads = 4"),
         ("mse(y, model(x)) / NUM_GPUS", "NUM_GPUS = 4"),
         ("mse(y, model(x)) / STEPS", "STEPS = read_settings()"),
@@ -109,9 +113,25 @@ def test_the_size_of_a_batch_is_no_number_of_steps(
     assert bool(found(batch=batch, before=before, grads=f"[g / {divisor} for g in grads]")) is reported
 
 
-def test_a_float_divides_gradients_too() -> None:
-    (one,) = found(grads="[g / 4.0 for g in grads]")
-    assert one.message.startswith("gradients are divided by 4 and applied")
+@pytest.mark.parametrize(("divisor", "named"), [("4.0", "4"), ("2", "2")])
+def test_gradients_are_not_halved_as_an_error_is(divisor: str, named: str) -> None:
+    (one,) = found(grads=f"[g / {divisor} for g in grads]")
+    assert one.message.startswith(f"gradients are divided by {named} and applied")
+
+
+def test_a_factor_that_nobody_knows_is_not_the_divisor() -> None:
+    (one,) = found(loss="weight_of(x) * mse(y, model(x)) / STEPS", before="STEPS = 4")
+    assert one.message.startswith("the loss is divided by 4")
+
+
+def test_the_loss_and_the_gradients() -> None:
+    both = {"loss": "mse(y, model(x)) / 4", "grads": "[g / 4 for g in grads]"}
+    (one,) = found(**both)
+    assert one.message.startswith("gradients are divided")
+    assert one.fix is None  # which of the two is right, nobody knows
+    given = {**both, "optimizer": "keras.optimizers.SGD(0.1, gradient_accumulation_steps=4)"}
+    mended = fix_text(rules_named(["OOM401"]), script(**given), settings=Settings())
+    assert mended == script(optimizer=given["optimizer"], grads="-").replace("    grads = -\n", "")
 
 
 @pytest.mark.parametrize(

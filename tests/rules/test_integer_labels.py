@@ -57,6 +57,10 @@ MENDED = {
         {"labels": 'tf.one_hot(np.load("y.npy"), 5000)'},
         {"loss": SPARSE, "labels": 'np.load("y.npy")'},
     ),
+    "rows of an identity, under their own name": (
+        {"before": 'y = np.load("y.npy")\n', "labels": "np.eye(5000)[y]"},
+        {"before": 'y = np.load("y.npy")\n', "labels": "y", "loss": SPARSE},
+    ),
     "under their own names": (
         {
             "before": f"{NAMED}held = keras.utils.to_categorical(held, 5000)\n",
@@ -90,6 +94,8 @@ def test_the_labels_of_a_split() -> None:
     )
     mended = fix_text(rules_named(["OOM205"]), text, settings=Settings())
     assert '\ny = np.load("y.npy")\n' in mended and SPARSE in mended
+    looked_at = text + 'np.save("held.npy", y_b)\n'
+    assert fix_text(rules_named(["OOM205"]), looked_at, settings=Settings()) == looked_at
 
 
 @pytest.mark.parametrize(
@@ -101,6 +107,9 @@ def test_the_labels_of_a_split() -> None:
         {"metrics": ', metrics=["accuracy", keras.metrics.Precision()]'},
         {"metrics": ", metrics=wanted"},
         {"loss": '"kullback_leibler_divergence"'},
+        {"loss": '"categorical_focal_crossentropy"'},
+        {"more": 'other = keras.models.load_model("o.keras")\nother.fit(np.load("x.npy"), y)\n'},
+        {"name": "y", "beside": "[:1000]", "more": "rest = y[1000:]\n"},
         {"loss": "keras.losses.KLDivergence()"},
         {"more": 'np.save("y_again.npy", y)\n'},
         {"more": "show(y)\n"},
