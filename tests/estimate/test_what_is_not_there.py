@@ -164,7 +164,7 @@ from pathlib import Path
 import keras
 
 inputs = sys.argv[1]
-if not os.path.exists("sizes.json"):
+if not (os.path.exists("sizes.json") and Path("sizes.json").exists() and Path("sizes.json").is_file()):
     raise SystemExit("no sizes")
 units = json.loads(Path("sizes.json").read_text())["units"]
 if os.path.exists("old.h5"):
@@ -254,3 +254,21 @@ model.fit(x, y)
     assert "words" in caught.value.instead
     subject = build(tmp_path, text, monkeypatch, arguments={"vocab_size": 50}, input_shape=(30, 2))
     assert subject.model.count_params() == 4 * 4 * (2 + 4 + 1) + (4 + 1) * 50
+
+
+def test_a_library_that_complains_of_a_class_alone_names_the_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+import keras
+from no_such_library import read
+kind = read("kind.pkl")
+other = read("other.pkl")
+size = int("".join([kind, other.name]))
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(size)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch)
+    assert "kind" in caught.value.instead and "other" not in caught.value.instead

@@ -54,6 +54,10 @@ class Classes(int):
         return list(zip(self, range(int(self)), strict=True))
 
 
+# A size's class is looked up by its name in Keras before 3.13 (`standardize_shape`), which takes NumPy's integers so.
+Classes.__name__ = "int64"
+
+
 def counts_classes(name: str) -> bool:
     """Whether a name is what people call the number or the list of classes."""
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

@@ -38,10 +38,14 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
         stack.enter_context(known_data_sets())
         stack.enter_context(add_ons(generation.chosen(), assumptions))
         opened = _beside_the_script(builtins.open)
-        for module in (builtins, io):
-            stack.enter_context(patch.object(module, "open", opened))
-        for name in ("exists", "isfile"):
-            stack.enter_context(patch.object(os.path, name, _also_beside(getattr(os.path, name))))
+        for owner in (
+            builtins,
+            io,
+            Path,
+        ):  # Python 3.10 keeps the `io.open` that it began with for `Path.open`
+            stack.enter_context(patch.object(owner, "open", opened))
+        for place, name in ((os.path, "exists"), (os.path, "isfile"), (Path, "exists"), (Path, "is_file")):
+            stack.enter_context(patch.object(place, name, _also_beside(getattr(place, name))))
         for name, today in _OF_PYTHON_2.items():
             stack.enter_context(patch.object(builtins, name, today, create=True))
         _flags_have_their_defaults()
@@ -92,10 +96,10 @@ def _beside_the_script(original: Any) -> Any:
 def _also_beside(original: Any) -> Any:
     """`os.path.isfile` and the like, which scripts ask before they open their settings; weights are not looked for."""
 
-    def asked(path: Any) -> Any:
+    def asked(path: Any, **how: Any) -> Any:
         if not isinstance(path, str | os.PathLike) or Path(path).suffix not in _SETTINGS:
-            return original(path)
-        return original(path) or any(original(Path(folder, path)) for folder in _folders())
+            return original(path, **how)
+        return original(path, **how) or any(original(Path(folder, path), **how) for folder in _folders())
 
     return asked
 

@@ -7,7 +7,6 @@ matter, while what the model needs is reported with the line where it was lost.
 from __future__ import annotations
 
 import builtins
-import contextlib
 import json
 import re
 import sys
@@ -136,8 +135,6 @@ def _failed_in(failures: list[Missing]) -> Any:
         value = stand_ins.described(name)
         if value is not None:
             return value
-        with contextlib.suppress(AttributeError):
-            error.oomlint_touched = Missing.touched  # type: ignore[attr-defined]
         missing = Missing(name, line, error)
         failures.append(missing)
         return missing
@@ -170,7 +167,7 @@ def _first(failures: list[Missing], path: str) -> EstimateError:
     return _asked(failures[0], path, failures)
 
 
-_NAMED = re.compile(r"<not known: ([^>]*)>")
+_NAMED = re.compile(r"<not known: ([^>]+)")  # Python cuts the name of a class that is long
 
 
 def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
@@ -235,7 +232,7 @@ def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
     """The value that is not known and that an exception complains of."""
     found = _NAMED.search(str(error))
     if found is None:
-        return getattr(error, "oomlint_touched", Missing.touched) if "Missing" in str(error) else None
+        return None
     name = found[1]
     root = re.split(r"[.(\[]", name)[0]
     for missing in reversed(failures):

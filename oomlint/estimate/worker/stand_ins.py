@@ -5,6 +5,7 @@ A value that nobody knows does no harm until something needs it: then it says wh
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -34,9 +35,18 @@ class TrainedSignal(BaseException):
 
 
 class Missing:
-    """A value that comes from data, or from a library that is not installed."""
+    """A value that comes from data, or from a library that is not installed.
+
+    Its class is called what it is written as: many who cannot take a value complain of its class alone. For Keras
+    before 3.13 a size is then an "Invalid dtype" (`standardize_shape`); Python says "must be str, not" and the class.
+    """
 
     touched: Missing | None = None  # the last one that something was done with
+
+    def __new__(cls, name: str, *args: Any, **kwargs: Any) -> Missing:
+        """A value of the class for its name."""
+        kind: Any = cls
+        return object.__new__(_called(kind, name))
 
     def __init__(self, name: str, line: int = 0, cause: BaseException | None = None, why: str = "") -> None:
         self.oomlint_name = name
@@ -104,13 +114,19 @@ class Missing:
     def _arithmetic(self, *others: Any) -> Missing:
         return self._derived(self.oomlint_name)
 
-    def _needed(self, *others: Any) -> Any:
+    def _needed(self, *others: Any, **how: Any) -> Any:
         raise NeededError(self)
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _arithmetic
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __abs__ = _arithmetic
     __len__ = __iter__ = __bool__ = __int__ = __index__ = __float__ = __contains__ = _needed
     __lt__ = __le__ = __gt__ = __ge__ = __array__ = __next__ = __fspath__ = _needed
+
+
+@functools.lru_cache(maxsize=1024)
+def _called(cls: type[Missing], name: str) -> type[Missing]:
+    """A class of its own for the values of that name."""
+    return type(f"<not known: {name}>", (cls,), {})
 
 
 class Size(Missing):
@@ -162,7 +178,7 @@ class Data:
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __floordiv__ = _same
 
-    def _needed(self, *others: Any) -> Any:
+    def _needed(self, *others: Any, **how: Any) -> Any:
         raise NeededError(Missing("the data itself"))
 
     __iter__ = __array__ = __bool__ = _needed
