@@ -38,11 +38,8 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
         stack.enter_context(known_data_sets())
         stack.enter_context(add_ons(generation.chosen(), assumptions))
         opened = _beside_the_script(builtins.open)
-        for owner in (
-            builtins,
-            io,
-            Path,
-        ):  # Python 3.10 keeps the `io.open` that it began with for `Path.open`
+        # Python 3.10 keeps the `io.open` that it began with for `Path.open`.
+        for owner in (builtins, io, Path):
             stack.enter_context(patch.object(owner, "open", opened))
         for place, name in ((os.path, "exists"), (os.path, "isfile"), (Path, "exists"), (Path, "is_file")):
             stack.enter_context(patch.object(place, name, _also_beside(getattr(place, name))))
