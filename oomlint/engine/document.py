@@ -74,7 +74,10 @@ def examine(
         if is_relevant(document, policy.literals, resolver):
             source = parse_document(document)
             findings, broken = _run(source, settings, resolver, rules, estimate)
-            located, unlocated = locate(findings, sheets, policy, heeded=heeded)
+            readable = _readable(source, findings)
+            located, unlocated = locate(readable, sheets, policy, heeded=heeded)
+            for _, finding in findings:
+                finding.place.source.forget_whole()
             broken += unlocated
             diagnostics += located
             diagnostics += (internal_error(document, who, error) for who, error in broken)
@@ -103,6 +106,8 @@ def _run(
 
     try:
         trace: Trace = with_room(lambda: dry_run(source, resolver))
+    except SyntaxFault:  # of a text that only LibCST refuses
+        raise
     except Exception as error:
         return [], [("the dry run", error)]
     if estimate is not None and any(entry.rule.estimated for entry in rules):
@@ -113,9 +118,28 @@ def _run(
         try:
             found = with_room(partial(_findings, entry, trace, settings))
             findings += [(entry, finding) for finding in found]
+        except SyntaxFault:
+            source.read_whole()  # raises it again, if the fault is in this document and not in a module
         except Exception as error:
             broken.append((f"rule {entry.code}", error))
     return findings, broken
+
+
+def _readable(
+    source: Source, findings: Sequence[tuple[RegisteredRule, Finding]]
+) -> list[tuple[RegisteredRule, Finding]]:
+    """The findings in files that LibCST reads. Raises SyntaxFault if the document itself is not one of them."""
+    readable: list[tuple[RegisteredRule, Finding]] = []
+    for entry, finding in findings:
+        places = [finding.place, *(one.place for one in finding.evidence if one.place is not None)]
+        try:
+            for place in places:
+                place.source.read_whole()
+        except SyntaxFault:
+            source.read_whole()
+        else:
+            readable.append((entry, finding))
+    return readable
 
 
 def _findings(entry: RegisteredRule, trace: Trace, settings: Settings) -> list[Finding]:

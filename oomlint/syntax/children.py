@@ -8,8 +8,8 @@ import libcst as cst
 
 _BLANK = frozenset(
     """lpar rpar leading_lines lines_after_decorators header footer indent comma semicolon colon equal dot lbracket
-    rbracket lbrace rbrace trailing_whitespace operator asynchronous whitespace_before_args first_line newline
-    comment""".split()
+    rbracket lbrace rbrace trailing_whitespace operator asynchronous first_line newline
+    comment second_colon separator posonly_ind""".split()
 )
 _TYPES = frozenset(("annotation", "returns"))
 
@@ -27,19 +27,23 @@ def _is_node(value: object) -> bool:
     return known
 
 
-def _fields(kind: type[cst.CSTNode], types: bool) -> tuple[str, ...]:
-    without = _BLANK if types else _BLANK | _TYPES
-    return tuple(name for name in kind.__dataclass_fields__ if name not in without)
+def code_fields(kind: type[cst.CSTNode], types: bool = False) -> tuple[str, ...]:
+    """The fields of a kind of node that hold code; annotations only if asked for."""
+    names = _FIELDS.get((kind, types))
+    if names is None:
+        without = _BLANK if types else _BLANK | _TYPES
+        names = _FIELDS[kind, types] = tuple(
+            name
+            for name in kind.__dataclass_fields__
+            if name not in without and not name.startswith("whitespace")
+        )
+    return names
 
 
 def code_children(node: cst.CSTNode, types: bool = False) -> list[cst.CSTNode]:
     """The children without whitespace and punctuation; annotations, which run nothing, only if asked for."""
     children: list[cst.CSTNode] = []
-    key = (type(node), types)
-    names = _FIELDS.get(key)
-    if names is None:
-        names = _FIELDS[key] = _fields(*key)
-    for name in names:
+    for name in code_fields(type(node), types):
         value: Any = getattr(node, name)
         if type(value) is list or type(value) is tuple:
             children += [part for part in value if _is_node(part)]

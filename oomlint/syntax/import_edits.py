@@ -20,7 +20,7 @@ def add_import(layout: Layout, place: cst.CSTNode, statement: str) -> list[TextE
     """The insertion of an import that `place` needs; nothing where the file has it."""
     wanted = list(_wanted(statement))
     path = layout.path(place)
-    module = layout.source.module
+    module = layout.source.whole
     own = next((number for number, node in enumerate(module.body) if node is path[1]), 0)
     in_function = any(isinstance(node, (cst.FunctionDef, cst.Lambda)) for node in path)
     # Code in a function runs later, when imports further down have run too.

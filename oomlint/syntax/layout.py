@@ -24,8 +24,8 @@ class Layout:
         self.source = source
         self.text = source.document.text
         self.lines = source.document.lines
-        self.newline = source.module.default_newline
-        self.unit = source.module.default_indent
+        self.newline = source.whole.default_newline
+        self.unit = source.whole.default_indent
         self._positions = [] if known is None else [known]
         self.look_up(nodes)
 
@@ -45,7 +45,7 @@ class Layout:
 
     def path(self, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
         """The module, and so on down to the node itself."""
-        return (*self._of(node).ancestors(node), node)
+        return (*self._of(node).ancestors(node), self.source.written(node))
 
     def block_indent(self, node: cst.CSTNode) -> str:
         """The indentation of the block that holds a statement."""

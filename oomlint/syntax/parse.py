@@ -1,4 +1,4 @@
-"""The one LibCST parse of a document."""
+"""The tree of a document: light, from the standard library's; by LibCST's own parser where that cannot be."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from oomlint.documents.python_file import Document
 from oomlint.syntax.gates import (
     PARSES,
     SyntaxFault,
+    check_syntax,
     has_candidate,
     is_candidate,
     names_keras,
     parse_ast,
 )
 from oomlint.syntax.in_parts import may_be_deep, parse_in_parts
+from oomlint.syntax.light.nodes import Unlike
+from oomlint.syntax.light.statements import light_module
+from oomlint.syntax.recursion import with_room
 from oomlint.syntax.source import Source
 
 __all__ = [
@@ -29,7 +33,9 @@ __all__ = [
     "names_keras",
     "parse",
     "parse_ast",
+    "parse_whole",
     "parsed",
+    "whole_module",
 ]
 
 # The parser's own position is in its message ("error at 3:9: expected one of ..."); its attributes say 1:1.
@@ -37,14 +43,34 @@ _POSITION = re.compile(r"error at (\d+):(\d+)")
 
 
 def parse(document: Document) -> Source:
-    """Parse a document. The tree may lack a form feed or a blank line of the text (LibCST drops some);
+    """The tree of a document. Raises SyntaxFault.
 
-    :mod:`oomlint.syntax.positions` maps back to the text as it is.
+    A light one costs a quarter of LibCST's parse, that of the standard library included (benchmarks/speed/trees.py).
+    """
+    tree = check_syntax(document)
+    if tree is not None:
+        try:
+            return Source(document, with_room(lambda: light_module(tree, document.text)), whole_module)
+        except (Unlike, RecursionError):
+            pass
+    return parse_whole(document)
+
+
+def parse_whole(document: Document) -> Source:
+    """A document with LibCST's own tree from the start. Raises SyntaxFault."""
+    return Source(document, whole_module(document))
+
+
+def whole_module(document: Document) -> cst.Module:
+    """LibCST's tree of a document. Raises SyntaxFault.
+
+    It may lack a form feed or a blank line of the text (LibCST drops some); :mod:`oomlint.syntax.positions` maps back
+    to the text as it is.
     """
     PARSES.libcst += 1
     try:
         with trusting_the_parser():
-            return Source(document, parsed(_without_form_feeds(document)))
+            return parsed(_without_form_feeds(document))
     except cst.ParserSyntaxError as error:
         raise _fault(document, error) from None
     except RecursionError:

@@ -108,7 +108,7 @@ class Positions:
     def __init__(self, source: Source, nodes: Iterable[cst.CSTNode]) -> None:
         self.source = source
         # The nodes are kept, so that no other object can get one's id.
-        self._nodes = {id(node): node for node in nodes}
+        self._nodes = {id(node): node for node in map(source.written, nodes)}
         self._inner: dict[int, tuple[int, int]] = {}
         self._outer: dict[int, tuple[int, int]] = {}
         self._above: dict[int, tuple[cst.CSTNode, ...]] = {}
@@ -117,7 +117,7 @@ class Positions:
             self._record()
 
     def _record(self) -> None:
-        recorder = _generate(self.source.module, self._nodes.values())
+        recorder = _generate(self.source.whole, self._nodes.values())
         offsets = [0, *accumulate(map(len, recorder.tokens))]
         total = len(offsets) - 1  # the last newline's token is popped when the text has none
         places = _Alignment("".join(recorder.tokens), self.source.document.text)
@@ -128,11 +128,11 @@ class Positions:
         self._indents = recorder.indents
 
     def __contains__(self, node: cst.CSTNode) -> bool:
-        return id(node) in self._outer
+        return id(self.source.written(node)) in self._outer
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
         """Offsets of a node, without blanks around it and without its own parentheses."""
-        found = self._inner.get(id(node))
+        found = self._inner.get(id(self.source.written(node)))
         return self.outer(node) if found is None else found
 
     def outer(self, node: cst.CSTNode) -> tuple[int, int]:
@@ -140,7 +140,7 @@ class Positions:
         with the comment lines above it and its newline.
         """
         try:
-            return self._outer[id(node)]
+            return self._outer[id(self.source.written(node))]
         except KeyError:
             raise PositionError(f"a {type(node).__name__} that is not part of this document") from None
 
@@ -155,12 +155,12 @@ class Positions:
     def ancestors(self, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
         """The nodes that hold it, the module first."""
         self.outer(node)
-        return self._above[id(node)]
+        return self._above[id(self.source.written(node))]
 
     def indent(self, node: cst.CSTNode) -> str:
         """The indentation of the block that holds the node (for a block: of what holds the block)."""
         self.outer(node)
-        return self._indents[id(node)]
+        return self._indents[id(self.source.written(node))]
 
 
 class _Alignment:

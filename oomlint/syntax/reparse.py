@@ -16,7 +16,7 @@ from itertools import accumulate
 import libcst as cst
 
 from oomlint.documents.python_file import Document
-from oomlint.syntax.parse import parse, parsed
+from oomlint.syntax.parse import parsed, whole_module
 from oomlint.syntax.source import Source
 
 _INDENTED = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
@@ -35,9 +35,8 @@ class Reparser:
         text = document.text
         module = self._again(text) if self._module is not None else None
         if module is None:
-            source = parse(document)
-            self._take(source.module, text)
-            return source
+            module = whole_module(document)
+            self._take(module, text)
         return Source(document, module)
 
     def _take(self, module: cst.Module, text: str) -> None:

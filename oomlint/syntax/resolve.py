@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from itertools import pairwise
+from typing import Any
 
 import libcst as cst
 
@@ -28,6 +30,7 @@ from oomlint.syntax.edits import (
 )
 from oomlint.syntax.import_edits import add_import
 from oomlint.syntax.layout import EditError, Layout
+from oomlint.syntax.place import Place
 from oomlint.syntax.positions import PositionError, Positions
 from oomlint.syntax.source import Source
 from oomlint.syntax.statement_edits import (
@@ -51,7 +54,7 @@ def resolve(
     All fixes at once, because positions cost a code generation of the whole file; `known` has those that were
     worked out already.
     """
-    fixes = [list(edits) for edits in fixes]
+    fixes = [[_written(edit) for edit in edits] for edits in fixes]
     try:
         named = [node for edits in fixes for edit in edits for node in named_nodes(edit)]
         layout = Layout(source, named, known)
@@ -59,6 +62,22 @@ def resolve(
     except PositionError as error:
         return [EditError(str(error)) for _ in fixes]
     return [_resolved(layout, edits) for edits in fixes]
+
+
+def _written(edit: Edit) -> Edit:
+    """An edit with the nodes as they are written, where a rule has seen those of a light tree."""
+    source = edit.place.source
+    changes: dict[str, Any] = {}
+    for field in fields(edit):
+        value = getattr(edit, field.name)
+        if isinstance(value, Place):
+            changes[field.name] = Place(value.source, value.source.written(value.node))
+        elif isinstance(value, cst.CSTNode):
+            changes[field.name] = source.written(value)
+        elif isinstance(value, tuple) and value and isinstance(value[0], cst.CSTNode):
+            changes[field.name] = tuple(map(source.written, value))
+    written: Edit = replace(edit, **changes)
+    return written
 
 
 def resolve_one(source: Source, edits: Sequence[Edit]) -> tuple[TextEdit, ...]:
@@ -96,8 +115,8 @@ def _look_up_statements(layout: Layout, fixes: Sequence[Sequence[Edit]]) -> None
                     nodes += (*moved.first.nodes(), *moved.last.nodes(), *long_strings(moved.statements))
                     nodes += anchor(layout, edit.target.node).nodes()
                 case AddImport():
-                    for statement in layout.source.module.body:
-                        nodes += Anchor(statement, layout.source.module, (), None).nodes()
+                    for statement in layout.source.whole.body:
+                        nodes += Anchor(statement, layout.source.whole, (), None).nodes()
         except (EditError, PositionError):
             continue  # said again, for its fix, when the edit is resolved
     layout.look_up(nodes)

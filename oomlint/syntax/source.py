@@ -1,7 +1,8 @@
-"""One parsed document: its text, its LibCST tree, and code and places of its nodes."""
+"""One parsed document: its text, its tree, and code and places of its nodes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from oomlint.syntax.place import Place
@@ -13,17 +14,55 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """A document with its tree. Parsed once, however many rules look at it."""
+    """A document with its tree, which is made once, however many rules look at it.
 
-    __slots__ = ("definitions", "document", "module", "statements")
+    `module` is what the dry run walks: mostly a light tree (:mod:`oomlint.syntax.light`). The tree with every blank and
+    comment, `whole`, is parsed where something is reported; `parse` does that.
+    """
 
-    def __init__(self, document: Document, module: cst.Module) -> None:
+    __slots__ = ("_parse", "_whole", "_written", "definitions", "document", "module", "statements")
+
+    def __init__(
+        self, document: Document, module: cst.Module, parse: Callable[[Document], cst.Module] | None = None
+    ) -> None:
         self.document = document
         self.module = module
+        self._parse = parse
+        self._whole = module if parse is None else None
+        # The nodes of the whole tree, by the ids of the light ones.
+        self._written: dict[int, cst.CSTNode] = {}
         # What the dry run counts and looks up in a module each time that a script imports it.
         self.statements: int | None = None
         # Statements that are taken later, and the names that they bind.
         self.definitions: dict[int, str] | None = None
+
+    @property
+    def whole(self) -> cst.Module:
+        """LibCST's own tree, comments and blanks included. Raises SyntaxFault where only LibCST refuses the text."""
+        self.read_whole()
+        assert self._whole is not None
+        return self._whole
+
+    def read_whole(self) -> None:
+        """Parse what `whole` is, if that has not been done."""
+        if self._whole is None and self._parse is not None:
+            self._whole = self._parse(self.document)
+
+    def forget_whole(self) -> None:
+        """Let go of what only reports need: it takes more memory than all else."""
+        if self._parse is not None:
+            self._whole, self._written = None, {}
+
+    def written(self, node: cst.CSTNode) -> cst.CSTNode:
+        """A node as it is written: that of the whole tree."""
+        whole = self.whole
+        if whole is self.module:
+            return node
+        if not self._written:
+            from oomlint.syntax.light.pairing import paired
+
+            self._written = paired(self.module, whole)
+        return self._written.get(id(node), node)
 
     def place(self, node: cst.CSTNode) -> Place:
         """The place of a node of this document."""
@@ -31,4 +70,9 @@ class Source:
 
     def code(self, node: cst.CSTNode) -> str:
         """The node's own text, comments and blanks inside it as they are."""
+        written = self.written(node)
+        return self.whole.code_for_node(written)
+
+    def words(self, node: cst.CSTNode) -> str:
+        """The node's code with blanks as they happen to be: to look for words in, at the price of no parse."""
         return self.module.code_for_node(node)

@@ -147,7 +147,7 @@ def _fix(trace: Trace) -> Fix | None:
     elif module == "tensorflow":
         name += ".keras"
     block = ["", f'{name}.mixed_precision.set_global_policy("mixed_float16")']
-    following = trace.source.module.body[imports.index + 1 :]
+    following = trace.source.whole.body[imports.index + 1 :]
     if following and not getattr(following[0], "leading_lines", ()):
         block.append("")
     edits.append(InsertAfter(trace.source.place(imports.last), tuple(block)))

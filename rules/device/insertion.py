@@ -22,7 +22,9 @@ def after_imports(trace: Trace, lines: Iterable[str], message: str) -> Fix | Non
     name = imports.name or "tf"
     block = ["", *(line.replace("{tf}", name) for line in lines)]
     statements = trace.source.module.body
-    if last + 1 < len(statements) and not getattr(statements[last + 1], "leading_lines", ()):
+    if last + 1 < len(statements) and not getattr(
+        trace.source.written(statements[last + 1]), "leading_lines", ()
+    ):
         block.append("")
     place = trace.source.place(imports.last)
     edits: list[Edit] = [InsertAfter(trace.source.place(statements[last]), tuple(block))]

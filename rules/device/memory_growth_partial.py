@@ -276,7 +276,8 @@ def _fix(call: Call, device: Device) -> Fix | None:
     if not isinstance(alone[0], cst.Expr) or alone[0].value is not call.node:
         return None
     line = call.source.code(call.node).replace(call.source.code(subscript), "gpu", 1)
-    comment = statement.node.trailing_whitespace.comment
+    written = statement.source.written(statement.node)
+    comment = written.trailing_whitespace.comment if isinstance(written, cst.SimpleStatementLine) else None
     ending = f"  {comment.value}" if comment is not None else ""
     lines = (f"for gpu in {call.source.code(subscript.value)}:", f"    {line}{ending}")
     return Fix(message, Safety.UNSAFE, (InsertBefore(statement, lines), RemoveStatement(statement)))

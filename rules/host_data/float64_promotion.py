@@ -274,7 +274,8 @@ def _wide(value: Value) -> bool:
 
 def _simple(call: Call, node: cst.BaseExpression, before: str, after: str, message: str) -> Fix | None:
     """Something written around an operand that needs no parentheses."""
-    if not isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or node.lpar:
+    written = call.source.written(node)
+    if not isinstance(written, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or written.lpar:
         return None
     return Fix(message, Safety.UNSAFE, (Wrap(Place(call.source, node), before, after),))
 

@@ -48,8 +48,7 @@ def integer_labels(trace: Trace, call: Call, every: Many[Call], models: Many[Mod
 
 def _sparse(loss: Argument) -> Edit | None:
     """The loss argument written as its sparse twin."""
-    node = loss.place.node
-    match node:
+    match loss.place.source.written(loss.place.node):
         case cst.SimpleString(value=text) if text.strip("\"'") == "categorical_crossentropy":
             return Replace(loss.place, f"{text[0]}sparse_categorical_crossentropy{text[0]}")
         case cst.Call(

@@ -189,7 +189,7 @@ def _guarded(call: Call) -> bool:
             if names & _CAUGHT or any(handler.bare for handler in frame.handlers):
                 return True
         elif isinstance(frame, Branch) and frame.test_node is not None:
-            if "version" in call.source.code(frame.test_node).lower():
+            if "version" in call.source.words(frame.test_node).lower():
                 return True
     return False
 

@@ -170,10 +170,10 @@ def _swapped(block: cst.With, tape: Tape) -> Fix | None:
     """`with tape: for batch in data: ...` with the loop outside."""
     made = tape.made_by
     assert made is not None
-    match block.body:
-        case cst.IndentedBlock(body=[cst.For(orelse=None) as loop]):
-            inner = block.with_changes(body=loop.body, leading_lines=())
-            outer = loop.with_changes(body=cst.IndentedBlock(body=[inner]), leading_lines=block.leading_lines)
+    match made.source.written(block):
+        case cst.With(body=cst.IndentedBlock(body=[cst.For(orelse=None) as loop])) as whole:
+            inner = whole.with_changes(body=loop.body, leading_lines=())
+            outer = loop.with_changes(body=cst.IndentedBlock(body=[inner]), leading_lines=whole.leading_lines)
             place = made.source.place(block)
             edits = (
                 InsertBefore(place, rows_of(outer.with_changes(leading_lines=()))),

@@ -9,7 +9,7 @@ import libcst as cst
 from oomlint.documents.python_file import document_from_text
 from oomlint.documents.text_edits import apply_edits
 from oomlint.syntax.edits import Edit
-from oomlint.syntax.parse import parse
+from oomlint.syntax.parse import parse_whole as parse
 from oomlint.syntax.place import Place
 from oomlint.syntax.resolve import resolve_one
 from oomlint.syntax.source import Source

@@ -11,7 +11,7 @@ import pytest
 
 from oomlint.documents.python_file import document_from_text
 from oomlint.syntax.gates import PARSES, SyntaxFault, has_candidate, is_candidate, names_keras, parse_ast
-from oomlint.syntax.parse import parse
+from oomlint.syntax.parse import parse_whole as parse
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from oomlint.documents.python_file import document_from_text
 from oomlint.documents.python_syntax import SyntaxFault
 from oomlint.syntax.in_parts import DEPTH, FLAT, may_be_deep, parse_in_parts
-from oomlint.syntax.parse import parse
+from oomlint.syntax.parse import parse_whole as parse
 from oomlint.syntax.recursion import with_room
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures").rglob("*.py"))

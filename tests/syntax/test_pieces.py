@@ -9,7 +9,8 @@ import pytest
 
 from oomlint.documents.python_file import document_from_text
 from oomlint.syntax import pieces
-from oomlint.syntax.parse import LARGE, parse
+from oomlint.syntax.parse import LARGE
+from oomlint.syntax.parse import parse_whole as parse
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,8 @@ import oomlint.syntax.gates
 import oomlint.syntax.positions
 from oomlint.documents.lines import Location
 from oomlint.documents.python_file import document_from_text, read_document
-from oomlint.syntax.parse import SyntaxFault, parse
+from oomlint.syntax.parse import SyntaxFault
+from oomlint.syntax.parse import parse_whole as parse
 from oomlint.syntax.positions import PositionError, Positions
 
 FILES = [

@@ -10,7 +10,7 @@ import pytest
 
 from oomlint.documents.python_file import document_from_text
 from oomlint.syntax.gates import PARSES, SyntaxFault
-from oomlint.syntax.parse import parse
+from oomlint.syntax.parse import parse_whole as parse
 from oomlint.syntax.reparse import Reparser
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

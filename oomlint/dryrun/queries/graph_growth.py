@@ -175,7 +175,7 @@ def _running_loops(trace: Trace, runs: list[Call]) -> dict[int, Call]:
 def _either_mode(run: Call) -> bool:
     """Whether the code asks itself first which mode it is in: nothing says that it is the graph's."""
     tests = [branch.test_node for branch in run.context.all(Branch) if branch.test_node is not None]
-    return any("executing_eagerly" in run.source.code(test) for test in tests)
+    return any("executing_eagerly" in run.source.words(test) for test in tests)
 
 
 def _only_initializes(trace: Trace, run: Call) -> bool:

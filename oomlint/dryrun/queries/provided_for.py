@@ -86,7 +86,7 @@ def _left_before(container: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.CSTN
 
 def _asks(trace: Trace, call: Call, source: Source, test: cst.CSTNode, instead: str) -> bool:
     """Whether a test is about the version, or about the very thing that is called."""
-    text = source.code(test)
+    text = source.words(test)
     if "__version__" in text:
         return True
     quoted = {call.name.rpartition(".")[2], *call.name.split(".")[1:2], instead} - {""}
@@ -106,6 +106,6 @@ def _is_flag(trace: Trace, name: str) -> bool:
         if any(_tells_absence(frame.facts) for frame in assign.context.all(Handler)):
             return True
         value = value_of(assign)
-        if value is not None and "__version__" in assign.place.source.code(value):
+        if value is not None and "__version__" in assign.place.source.words(value):
             return True
     return False

@@ -92,7 +92,7 @@ def variables(call: Call, run: Run) -> Value:
 def collection(call: Call, run: Run) -> Value:
     """Of the graph's variables, where the key says so."""
     key = call.argument("key")
-    named = key is not None and call.source.code(key.place.node).endswith("_VARIABLES")
+    named = key is not None and call.source.words(key.place.node).endswith("_VARIABLES")
     return variables(call, run) if named else Unknown()
 
 

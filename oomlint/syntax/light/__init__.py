@@ -1,0 +1,1 @@
+"""LibCST's tree without its blanks, made from the tree of the standard library's `ast`."""
