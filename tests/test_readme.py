@@ -7,6 +7,8 @@ import re
 import pytest
 from readme_parts import README, with_parts
 
+from oomlint.cli.rule import fix_words
+from oomlint.findings.registry import RegisteredRule, load_rules
 from oomlint.project.options import OPTIONS
 
 TEXT = README.read_text("utf-8")
@@ -14,6 +16,17 @@ TEXT = README.read_text("utf-8")
 
 def test_example_and_table_are_what_oomlint_says_and_has():
     assert with_parts(TEXT) == TEXT, "run: python tests/readme_parts.py"
+
+
+@pytest.mark.parametrize("entry", load_rules(), ids=lambda entry: entry.code)
+def test_each_rule_is_as_grave_and_as_mendable_as_the_table_says(entry: RegisteredRule):
+    row = next(line for line in TEXT.splitlines() if line.startswith(f"| {entry.code} |"))
+    _, name, severity, fix, _ = row.split(" | ", 4)
+    assert (name, severity.removesuffix(", in preview"), fix) == (
+        entry.rule.name,
+        str(entry.rule.severity),
+        fix_words(entry.rule),
+    )
 
 
 def test_quick_start_is_one_block_of_two_commands():

@@ -100,6 +100,7 @@ OF_RULES = (
     "tests/test_fixtures.py",
     "tests/test_meta.py::test_each_rule_has_its_fixtures",
     "tests/test_meta.py::test_the_severity_of_the_record_is_one_that_the_fixtures_show",
+    "tests/test_readme.py::test_each_rule_is_as_grave_and_as_mendable_as_the_table_says",
     "tests/test_meta.py::test_examples_of_tensorflow_are_silent_where_keras_runs_on_jax",
     "tests/test_meta.py::test_rules_that_say_more_with_an_estimate_and_those_still_in_preview",
     "tests/test_meta.py::test_examples_trigger_and_what_to_use_instead_does_not",
