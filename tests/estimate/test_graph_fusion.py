@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from estimate.graph_programs import MIB, op, program
 
 from oomlint.estimate.worker.graph.cards import Card
@@ -222,8 +224,8 @@ def test_a_convolution_reads_a_copy_with_a_row_more_where_padding_is_odd():
 
 
 def test_the_gradient_of_the_input_has_that_row_too():
-    made = convolution("Conv2DBackpropInput", (1, 4, 4, 8), (3, 3, 8, 8), (1, 2, 2, 8))
-    assert sizes(made)["Conv2DBackpropInput"][0] == 16 * MIB * 25 // 16
+    made = convolution("Conv2DBackpropInput", (1, 8, 8, 8), (3, 3, 8, 8), (1, 4, 4, 8))
+    assert sizes(made)["Conv2DBackpropInput"][0] == 16 * MIB * 81 // 64
 
 
 def test_channels_first_needs_the_step_s_input_transposed():
@@ -268,10 +270,54 @@ def test_a_filter_s_gradient_no_larger_than_the_filter_reads_both_tensors_exchan
 def test_a_kernel_larger_than_the_gradient_is_padded_in_its_place():
     # 9 x 9 of 20 x 20 in steps of two: 6 x 6, spread out 11 x 11, slides over 20 + 11 - 1 rows and columns.
     made = sizes(convolution("Conv2DBackpropInput", (4, 20, 20, 8), (9, 9, 8, 16), (4, 6, 6, 16)))
-    item = 16 * MIB // (4 * 20 * 20 * 8)
-    assert made["Conv2DBackpropInput"] == (16 * MIB, item * 30 * 30 * 8 * 16)
+    assert made["w/turned"] == (16 * MIB * 30 * 30 * 8 * 16 // (4 * 20 * 20 * 8),)
+    assert made["Conv2DBackpropInput"] == (16 * MIB,)
     made = sizes(convolution("Conv2DBackpropInput", (4, 20, 20, 8), (9, 9, 8, 16), (4, 12, 12, 16)))
+    assert "w/turned" not in made
     assert sum(made["Conv2DBackpropInput"]) == 16 * MIB
+
+
+def test_the_turned_kernel_is_one_copy_for_all_who_read_the_variable():
+    made = convolution("Conv2DBackpropInput", (4, 20, 20, 8), (9, 9, 8, 16), (4, 6, 6, 16))
+    sizes_of_it, kernel, gradient, first = made.operations
+    kernel.variable = "kernel"
+    again = replace(kernel, name="w again")
+    second = replace(first, name="second", inputs=((0, 0), (4, 0), (2, 0)))
+    made = Program([sizes_of_it, kernel, gradient, first, again, second], ((3, 0), (5, 0)))
+    assert sum(one.name.endswith("/turned") for one in lowered(made).operations) == 1
+    again.variable = "another"
+    assert sum(one.name.endswith("/turned") for one in lowered(made).operations) == 2
+
+
+def test_odd_padding_of_a_filter_s_gradient_is_written_and_the_gradient_spread_out():
+    """5 x 5 over 8 x 8 in steps of two, three rows of padding: 11 x 11; four rows of gradient are seven with zeros."""
+    made = sizes(convolution("Conv2DBackpropFilter", (1, 8, 8, 8), (5, 5, 8, 8), (1, 4, 4, 8)))
+    whole, gradient = 16 * MIB * 121 // 64, 16 * MIB * 49 // 16
+    assert made["x/pad"] == made["x/pad/exchanged"] == (whole,)
+    assert made["y/spread"] == made["y/spread/exchanged"] == (gradient,)
+    # Even padding is cuDNN's, steps too: 16 x 16 over 224 x 224 without any.
+    made = sizes(convolution("Conv2DBackpropFilter", (1, 224, 224, 8), (16, 16, 8, 8), (1, 14, 14, 8)))
+    assert made["x/exchanged"] == made["y/exchanged"] == (16 * MIB,)
+
+
+def test_a_forward_convolution_with_odd_padding_reads_all_of_it_written():
+    made = sizes(convolution("Conv2D", (1, 16, 16, 8), (5, 5, 8, 8), (1, 8, 8, 8)))
+    assert made["x/pad"] == (16 * MIB * 19 * 19 // 256,)
+    made = sizes(convolution("Conv2DBackpropFilter", (1, 16, 16, 8), (5, 5, 8, 8), (1, 8, 8, 8)))
+    assert made["x/pad"] == (16 * MIB * 17 * 17 // 256,)  # one row more makes both sides alike
+
+
+def test_rows_that_are_counted_as_it_runs_have_room_for_all_that_a_branch_is_given():
+    """RMSprop's step for rows of a table, in a branch that takes those that are there."""
+    body = Program([Operation("there", "Where"), Operation("rows", "GatherV2")])
+    rows = op("Mul", mib=64, name="rows")
+    rows.shapes = ((1024, 64),)
+    branch = op("StatelessIf", 0, mib=0, name="branch")
+    branch.shapes, branch.outputs, branch.body = ((1, 64),), (256,), body
+    made = lowered(program(rows, branch)).operations
+    assert made[1].outputs == (64 * MIB, 64 * MIB)
+    branch.body = Program([Operation("rows", "GatherV2")])
+    assert lowered(program(rows, branch)).operations[1].outputs == (0, 0)
 
 
 def test_relus_share_the_zeros_of_a_pooling_behind_something_else():

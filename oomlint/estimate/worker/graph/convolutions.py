@@ -22,7 +22,7 @@ class Copies:
     def __init__(self, operations: list[Operation], channels_first: bool) -> None:
         self.operations = operations
         self.channels_first = channels_first
-        self.made: dict[tuple[int, int, str], int] = {}
+        self.made: dict[tuple[int | str, int, str], int] = {}
 
     def convolution(self, operation: Operation) -> Operation:
         """The convolution as it reads copies, and writes a gradient with the padding or scratch."""
@@ -33,14 +33,25 @@ class Copies:
             return operation
         given, second, third = shapes[0][0], shapes[1][0], shapes[2][0] if gradient else ()
         if "BackpropInput" in operation.type:
-            return _of_the_input(operation, own[0], second, third)
+            made = _of_the_input(operation, own[0], second, third)
+            turned = 0 if operation.type.startswith("Depthwise") else _turned(own[0], second, third)
+            if turned:
+                sizes, kernel, right = operation.inputs[:3]
+                kernel = self._copy(
+                    kernel, turned * operation.outputs[0] // max(math.prod(own[0]), 1), "turned"
+                )
+                right = self._grown(right, "spread", _spread(own[0], second, third))
+                made = replace(made, inputs=(sizes, kernel, right))
+            return made
         if "BackpropFilter" in operation.type:
             if _is_taken_for_forward(given, own[0], third):
                 left, sizes, right = operation.inputs[:3]
+                left = self._grown(left, "pad", with_padding(given, own[0], third))
+                right = self._grown(right, "spread", _spread(given, own[0], third))
                 exchanged = self._whole(left, "exchanged"), sizes, self._whole(right, "exchanged")
                 return replace(operation, inputs=exchanged)
             return self._padded(operation, given, one_more(given, own[0], third))
-        return self._padded(operation, given, one_more(given, second, own[0]))
+        return self._padded(operation, given, with_padding(given, second, own[0]))
 
     def _padded(self, operation: Operation, given: Shape, more: float) -> Operation:
         number, position = operation.inputs[0]
@@ -60,11 +71,16 @@ class Copies:
             operation, inputs=(self._copy(operation.inputs[0], size, "pad"), *operation.inputs[1:])
         )
 
+    def _grown(self, output: Output, form: str, more: float) -> Output:
+        size = int(self.operations[output[0]].outputs[output[1]] * more)
+        return output if more == 1.0 else self._copy(output, size, form)
+
     def _whole(self, output: Output, form: str) -> Output:
         return self._copy(output, self.operations[output[0]].outputs[output[1]], form)
 
     def _copy(self, output: Output, size: int, form: str) -> Output:
-        key = source_of(self.operations, output), size, form
+        source = source_of(self.operations, output)
+        key = self.operations[source].variable or source, size, form
         if key not in self.made:
             given = self.operations[output[0]]
             self.made[key] = len(self.operations)
@@ -78,9 +94,8 @@ class Copies:
 def _of_the_input(operation: Operation, given: Shape, kernel: Shape, gradient: Shape) -> Operation:
     size, *others = operation.outputs
     if not operation.type.startswith("Depthwise"):
-        item = size // max(math.prod(given), 1)
-        turned = item * _turned(given, kernel, gradient)
-        return replace(operation, outputs=(int(size * one_more(given, kernel, gradient)), *others, turned))
+        more = 1.0 if _turned(given, kernel, gradient) else one_more(given, kernel, gradient)
+        return replace(operation, outputs=(int(size * more), *others))
     # A convolution over the gradient, which is spread out and padded: in a copy where the steps are larger than one or
     # the padding is odd, else by cuDNN itself (cudnn-conv with pad=63_63 in the assignment of brain_signals).
     if _steps_of_one(given, kernel, gradient) and one_more(given, kernel, gradient) == 1.0:
@@ -100,8 +115,7 @@ def _turned(given: Shape, kernel: Shape, gradient: Shape) -> int:
         return 0
     elements = math.prod(kernel[-2:])
     for side, width, result in zip(given[1:-1], kernel[:-2], gradient[1:-1], strict=True):
-        step = max((side - width) // (result - 1), 1) if result > 1 else 1
-        elements *= side + (result - 1) * step
+        elements *= side + (result - 1) * _step(side, width, result)
     return elements
 
 
@@ -140,6 +154,36 @@ def one_more(given: Shape, kernel: Shape, made: Shape) -> float:
             if padding > 0 and padding % 2:
                 more *= (side + 1) / side
     return more
+
+
+def with_padding(given: Shape, kernel: Shape, made: Shape) -> float:
+    """How much larger the input of a forward convolution is where the padding of an axis is odd: all of it is written.
+
+    (`MaybePaddedAndSlicedInput` in xla/service/gpu/transforms/conv_padding_legalization.cc)
+    """
+    if one_more(given, kernel, made) == 1.0:
+        return 1.0
+    more = 1.0
+    for side, width, result in zip(given[1:-1], kernel[:-2], made[1:-1], strict=True):
+        more *= max((result - 1) * _step(side, width, result) + width, side) / side
+    return more
+
+
+def _spread(given: Shape, kernel: Shape, gradient: Shape) -> float:
+    """How much larger a gradient is as a kernel, which the input's odd padding has written with zeros between."""
+    if one_more(given, kernel, gradient) == 1.0:
+        return 1.0
+    more = 1.0
+    for side, width, result in zip(given[1:-1], kernel[:-2], gradient[1:-1], strict=True):
+        more *= ((result - 1) * _step(side, width, result) + 1) / result
+    return more
+
+
+def _step(side: int, width: int, result: int) -> int:
+    padded = -(-side // result)
+    if -(-side // padded) == result:
+        return padded
+    return max((side - width) // (result - 1), 1) if result > 1 else 1
 
 
 def source_of(operations: list[Operation], output: Output) -> int:

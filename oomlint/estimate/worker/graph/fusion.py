@@ -298,7 +298,7 @@ def _kind(operation: Operation) -> str:
     if kind in _REDUCTIONS or kind in _POOLS:
         return "reduction"
     if kind.startswith(_UPDATES):
-        return "update"
+        return "whole" if operation.body is not None and any(operation.outputs[:1]) else "update"
     return "whole" if kind.startswith(_WHOLE) else "mapped"
 
 

@@ -71,7 +71,7 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
                     operation, outputs=(*operation.outputs[:2], operation.outputs[1])
                 )
         elif operation.type in _BRANCHES and operation.body is not None:
-            operations[number] = replace(operation, outputs=(0, _dense(operation, program)))
+            operations[number] = replace(operation, outputs=_chosen(operation, program))
         elif operation.type.startswith(CONVOLUTIONS):
             operations[number] = copies.convolution(operation)
     _write_differences(program, operations)
@@ -193,6 +193,29 @@ def _dense(branch: Operation, program: Program) -> int:
         one for one in program.operations if one.type == "TensorScatterUpdate" and one.dtypes == ("bool",)
     )
     return 4 * max((sum(one.outputs) for one in masks), default=0)
+
+
+def _chosen(branch: Operation, program: Program) -> tuple[int, int]:
+    """What a branch gives, and what it needs meanwhile.
+
+    Rows that are counted as it runs have room for as many as it is given; so does what a choice within gives them
+    (RMSprop's rows of a table in the assignment of questions_to_stories).
+    """
+    assert branch.body is not None
+    dense = _dense(branch, program)
+    if not any(operation.type == "Where" for operation in branch.body.operations):
+        return 0, dense
+    given = [(program.operations[number], position) for number, position in branch.inputs]
+    rows = 0
+    for shape in branch.shapes:
+        if len(shape) > 1 and shape[0] == 1:
+            alike = (
+                one.outputs[at]
+                for one, at in given
+                if at < len(one.shapes) and one.shapes[at][1:] == shape[1:]
+            )
+            rows += max(alike, default=0)
+    return rows, max(rows, dense)
 
 
 def _positive(gradient: Operation, operations: list[Operation], zeros: tuple[Output, ...]) -> Operation:
