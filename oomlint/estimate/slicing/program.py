@@ -158,6 +158,21 @@ class Program:
             *(unit for unit in self._units.values() if unit is not None and unit is not self.main),
         ]
 
+    def read_on(self) -> bool:
+        """Ask for what the modules asked for so far import themselves, to the end; whether there was any."""
+        before = len(self._units)
+        waiting, seen = self.units, set()
+        while waiting:
+            unit = waiting.pop()
+            if id(unit) in seen:
+                continue
+            seen.add(id(unit))
+            for node in ast.walk(unit.tree):
+                for name, level in _imported(node):
+                    found = self.module(unit, name, level)
+                    waiting += [] if found is None else [found]
+        return len(self._units) > before
+
     def _name(self, importer: Unit, name: str, level: int) -> str:
         if not level:
             return name
@@ -174,6 +189,16 @@ class Program:
         unit = Unit(path, name, tree)
         _Binder(unit).run()
         return unit
+
+
+def _imported(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """The modules that an import names, with how many dots it begins."""
+    if isinstance(node, ast.ImportFrom):
+        module = node.module or ""
+        yield module, node.level
+        yield from ((f"{module}.{alias.name}".lstrip("."), node.level) for alias in node.names)
+    elif isinstance(node, ast.Import):
+        yield from ((alias.name, 0) for alias in node.names)
 
 
 class _Binder:

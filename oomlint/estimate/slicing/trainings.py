@@ -69,6 +69,8 @@ def trainings_of(trace: Trace, program: Program, known: Known) -> list[Training]
     found = [*_compiled(trace, program, known), *_taped(trace, program, known)]
     seen = {(id(one.unit), one.line) for one in found}
     written = [one for one in _written(program) if (id(one.unit), one.line) not in seen]
+    if not found and not written and program.read_on():
+        written = list(_written(program))  # in a module of a module: a class that fits, and its base
     if not found and not written:
         written = list(_gradients(program))
     return [*found, *written] if found or written else list(_made(program))

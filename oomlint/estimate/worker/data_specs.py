@@ -6,7 +6,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import described
+from oomlint.estimate.worker import described, stand_ins
 from oomlint.estimate.worker.generation import is_legacy, tree
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec
@@ -100,6 +100,8 @@ def _complete(
         batch = first  # the script fixes it in the input layer
     sample = shape[1:]
     given = request.input_shape
+    if given is not None and len(given) != len(sample) and stand_ins.DESCRIBED:
+        given = None  # that of an array from which the batches are cut
     if given is not None and only and None in sample and len(given) != len(sample):
         raise EstimateError(
             f"--input-shape has {len(given)} sizes, the model's input {name!r} has {len(sample)}: {sample}",

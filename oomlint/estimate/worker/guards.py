@@ -1,6 +1,6 @@
 """The statements of a slice, guarded: one that fails binds "not known" to its names, and the rest goes on.
 
-Imports of Keras from private modules become those of the Keras of today.
+What is spelled as Keras 2 or TensorFlow 1 had it is respelled first: spellings.py.
 """
 
 from __future__ import annotations
@@ -10,58 +10,25 @@ import builtins
 from typing import Any
 
 from oomlint.estimate.slicing.steps import trains_itself
+from oomlint.estimate.worker.spellings import FAILED, helper, today
 
-FAILED = "oomlint_failed"
+__all__ = ["FAILED", "compiled"]
 
 
 def compiled(text: str, path: str, lines: list[int]) -> Any:
     """The slice as code whose statements are guarded, and whose lines are those of the user's file."""
     tree = ast.parse(text)
-    _today(tree)
+    today(tree)
     for node in ast.walk(tree):
         number = getattr(node, "lineno", None)
         if number is not None and number < len(lines):
             node.lineno = lines[number]  # type: ignore[attr-defined]
             node.end_lineno = lines[number]  # type: ignore[attr-defined]
             node.end_col_offset = node.col_offset  # type: ignore[attr-defined] # what ended lines below ends here now
+    _mark(tree)
     tree.body = _guarded(tree.body, top=True)
     ast.fix_missing_locations(tree)
     return compile(tree, path, "exec", dont_inherit=True)
-
-
-# Where Keras could be imported from that nobody should have; longer names first.
-_PRIVATE = (
-    ("tensorflow_core", "tensorflow"),
-    ("tensorflow.python.keras.api._v1", "tensorflow"),
-    ("tensorflow.python.keras.api._v2", "tensorflow"),
-    ("tensorflow.python.keras.api", "tensorflow"),
-    ("tensorflow.python.keras", "tensorflow.keras"),
-    ("tensorflow._api.v2.v2", "tensorflow"),
-    ("tensorflow._api.v2", "tensorflow"),
-    ("keras.api._v2", "tensorflow"),
-    ("keras.api", "keras"),
-)
-
-
-def _public(module: str) -> str:
-    for private, public in _PRIVATE:
-        if f"{module}.".startswith(f"{private}."):
-            return _public(public + module[len(private) :])
-    return module
-
-
-def _today(tree: ast.Module) -> None:
-    """Keras from its private modules, some of them copies that are gone, as the Keras of today."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
-            if _public(node.module) == "tensorflow.python" and any(one.name == "keras" for one in node.names):
-                node.module = "tensorflow"
-            else:
-                node.module = _public(node.module)
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.asname:
-                    alias.name = _public(alias.name)
 
 
 def _guarded(body: list[ast.stmt], top: bool) -> list[ast.stmt]:
@@ -102,21 +69,22 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
             ]
             return statement
         case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try():
+            fails_alone = isinstance(statement, ast.If | ast.With) or _fills(statement)
             for name in ("body", "orelse", "finalbody"):
                 block = getattr(statement, name, None)
                 if block:
                     setattr(statement, name, _guarded(block, top))
-            if isinstance(statement, ast.If | ast.With) and not _leads_on(statement):
-                return _attempt(statement) if top else statement
+            if top and fails_alone and not _leads_on(statement):
+                return _attempt(statement)
             return statement
-        case ast.Expr(value=ast.Call(func=ast.Name(id="oomlint_trained"))):
-            return statement
+        case ast.Expr() | ast.Assign() | ast.Return() if _leads_on(statement):
+            return statement  # why it fails is what is to be said
         case ast.ImportFrom(module="__future__"):
             return statement
         case ast.Import() | ast.ImportFrom():
             return _attempt(statement)
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if top:
-            statement.value = ast.copy_location(_call("named", value, name, statement.lineno), value)
+            statement.value = ast.copy_location(helper("named", value, name, statement.lineno), value)
             return _attempt(statement)
         case ast.Assign() | ast.AnnAssign() | ast.AugAssign() if top:
             return _attempt(statement)
@@ -130,17 +98,41 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
 def _if_there(decorator: ast.expr) -> ast.expr:
     if isinstance(decorator, ast.Name) and hasattr(builtins, decorator.id):
         return decorator
-    return ast.copy_location(_call("decorator", decorator), decorator)
+    return ast.copy_location(helper("decorator", decorator), decorator)
 
 
-def _call(helper: str, value: ast.expr, *more: str | int) -> ast.Call:
-    """`oomlint_failed.helper(value, ...)`: what running.py keeps there."""
-    function = ast.Attribute(ast.Name(FAILED, ast.Load()), helper, ast.Load())
-    return ast.Call(function, [value, *map(ast.Constant, more)], [])
+def _mark(tree: ast.Module) -> None:
+    """Mark what leads on to the training call: its statements, functions, and those that call them."""
+    methods = {id(one) for cls in ast.walk(tree) if isinstance(cls, ast.ClassDef) for one in cls.body}
+    functions = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    names, attributes = {"oomlint_trained"}, set[str]()
+    leading: set[int] = set()
+    while True:
+        new = [one for one in functions if id(one) not in leading and _says(one, names, attributes)]
+        if not new:
+            break
+        leading.update(map(id, new))
+        for one in new:
+            (attributes if id(one) in methods else names).add(one.name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.oomlint_leads = id(node) in leading  # type: ignore[union-attr]
+        elif isinstance(node, ast.stmt):
+            node.oomlint_leads = _says(node, names, attributes)  # type: ignore[attr-defined]
+
+
+def _says(node: ast.AST, names: set[str], attributes: set[str]) -> bool:
+    for one in ast.walk(node):
+        match one:
+            case ast.Name(id=name) if name in names:
+                return True
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if name in attributes:
+                return True
+    return False
 
 
 def _leads_on(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == "oomlint_trained" for one in ast.walk(node))
+    return getattr(node, "oomlint_leads", False)
 
 
 def _attempt(statement: ast.stmt) -> ast.stmt:
@@ -158,22 +150,47 @@ def _attempt(statement: ast.stmt) -> ast.stmt:
     return ast.copy_location(attempt, statement)
 
 
+def _fills(statement: ast.stmt) -> bool:
+    """Whether a loop only computes: every name that it leaves something in can be bound to "not known"."""
+    if not isinstance(statement, ast.For | ast.While):
+        return False
+    for one in ast.walk(statement):
+        match one:
+            case ast.Expr(value=ast.Call(func=ast.Name() | ast.Attribute(value=ast.Name()))):
+                continue
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.For() | ast.While() | ast.If():
+                continue
+            case ast.Pass() | ast.Break() | ast.Continue():
+                continue
+            case ast.stmt() | ast.Name(id="self"):
+                return False
+    return True
+
+
 def _names(statement: ast.stmt) -> list[str]:
     match statement:
         case ast.Import(names=aliases):
             return [alias.asname or alias.name.partition(".")[0] for alias in aliases]
         case ast.ImportFrom(names=aliases):
             return [alias.asname or alias.name for alias in aliases if alias.name != "*"]
+        case ast.For() | ast.While():
+            named = (one for one in ast.walk(statement) if isinstance(one, ast.Name))
+            found = {one.id for one in named if isinstance(one.ctx, ast.Store)}
+            for one in ast.walk(statement):  # `model.add(layer)`, `blocks.append(block)`
+                match one:
+                    case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+                        found.add(name)
+            return sorted(found)
         case ast.If() | ast.With():
             return sorted(
                 {name for one in ast.walk(statement) if isinstance(one, ast.Assign) for name in _names(one)}
             )
-    found: list[str] = []
+    bound: list[str] = []
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     for target in targets:
         for node in ast.walk(target) if target is not None else ():
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found.append(node.id)
+                bound.append(node.id)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                found.append(ast.unparse(node))
-    return found
+                bound.append(ast.unparse(node))
+    return bound

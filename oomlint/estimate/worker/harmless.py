@@ -6,6 +6,7 @@ import argparse
 import builtins
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 from oomlint.estimate.worker import generation, stand_ins
+from oomlint.estimate.worker.attribute_dicts import attribute_dicts
 from oomlint.estimate.worker.data_sets import known_data_sets
 from oomlint.estimate.worker.older.add_ons import add_ons
 from oomlint.estimate.worker.older.modules import legacy_keras, renamed_optimizer_arguments
@@ -23,11 +25,14 @@ from oomlint.estimate.worker.trackers import wandb
 # Scripts that Python 3 parses and that still say them.
 _OF_PYTHON_2 = {"xrange": range, "unicode": str, "basestring": str, "long": int, "unichr": chr}
 
+# The modules of Keras 2 handed on what they import themselves: `np` and `K`.
+_STARRED = re.compile(r"(?m)^\s*from (tensorflow\.)?keras(\.\w+)* import \*")
+
 _SETTINGS = frozenset(".json .jsonc .yaml .yml .cfg .ini .toml .conf .config .names .txt".split())
 
 
 @contextmanager
-def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
+def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> Iterator[None]:
     """Inside, command lines give their defaults, weights are not read, and old names of Keras are found."""
     with ExitStack() as stack:
         if generation.legacy_asked():
@@ -35,6 +40,7 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
         else:
             stack.enter_context(legacy_keras(assumptions))
         stack.enter_context(wandb())
+        stack.enter_context(attribute_dicts())
         stack.enter_context(known_data_sets())
         stack.enter_context(add_ons(generation.chosen(), assumptions))
         opened = _beside_the_script(builtins.open)
@@ -43,8 +49,14 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
             stack.enter_context(patch.object(owner, "open", opened))
         for place, name in ((os.path, "exists"), (os.path, "isfile"), (Path, "exists"), (Path, "is_file")):
             stack.enter_context(patch.object(place, name, _also_beside(getattr(place, name))))
+        _yaml(stack)
         for name, today in _OF_PYTHON_2.items():
             stack.enter_context(patch.object(builtins, name, today, create=True))
+        if _STARRED.search(text):
+            import numpy
+
+            stack.enter_context(patch.object(builtins, "np", numpy, create=True))
+            stack.enter_context(patch.object(builtins, "K", generation.chosen().backend, create=True))
         _flags_have_their_defaults()
         parse = _Defaults(given)
         stack.enter_context(patch.object(argparse.ArgumentParser, "parse_args", parse.parse_args))
@@ -61,6 +73,20 @@ def harmless(given: dict[str, Any], assumptions: list[str]) -> Iterator[None]:
             if name in sys.modules and hasattr(sys.modules[name], "get_file"):
                 stack.enter_context(patch.object(sys.modules[name], "get_file", _no_file))
         yield
+
+
+def _yaml(stack: ExitStack) -> None:
+    """`yaml.load(file)`, which asks for a loader since PyYAML 6."""
+    try:
+        import yaml  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        return
+    original = yaml.load
+
+    def load(stream: Any, Loader: Any = yaml.FullLoader) -> Any:
+        return original(stream, Loader)
+
+    stack.enter_context(patch.object(yaml, "load", load))
 
 
 def _flags_have_their_defaults() -> None:
@@ -135,6 +161,9 @@ class _Defaults:
                 value = action.default
                 if isinstance(value, str) and action.type is not None:
                     value = parser._get_value(action, value)
+            if value is None:
+                stand_ins.UNSET.add(action.dest)
+                stand_ins.EXAMPLES.setdefault(action.dest, list(action.choices or ()))
             if value is not argparse.SUPPRESS and not hasattr(values, action.dest):
                 setattr(values, action.dest, value)
         for name, value in parser._defaults.items():

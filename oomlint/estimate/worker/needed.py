@@ -21,6 +21,7 @@ from oomlint.estimate.worker.stand_ins import of_targets, side_of
 _SECONDS = 25.0  # of the processor's time: on a machine with other work the clock says nothing
 _TRIES = 14
 _INPUT = "--input-shape"
+_MADE = re.compile(r"(?:\w+_)?(?:model|net|network)\d*")
 _SAMPLES = ((224, 224, 3), (128,), (128, 16), (32, 32, 1))
 
 
@@ -74,7 +75,7 @@ class _Search:
             with_it = [*so_far, (name, value, error.line)]
             changed = _given(request, name, value)
             try:
-                self.build(changed)
+                subject = self.build(changed)
             except EstimateError as other:
                 if _missing(other):
                     found = self.complete(other, changed, with_it)
@@ -83,8 +84,18 @@ class _Search:
             except Exception:  # the user's own code, with a value that is only an example
                 continue
             else:
-                return with_it
+                if name != "x" or _takes(subject, value):
+                    return with_it
         return None
+
+
+def _takes(subject: Any, example: Any) -> bool:
+    """Whether a model is called on something of the example's rank: sizes of an image are no vector's."""
+    if not isinstance(example, tuple):
+        return True
+    from oomlint.estimate.worker.generation import tree
+
+    return any(len(spec.shape) == len(example) for spec in tree().flatten(subject.data[0]))
 
 
 def _given(request: Request, name: str, value: Any) -> Request:
@@ -115,13 +126,15 @@ def _examples_of(error: EstimateError, asked: str) -> Iterator[tuple[str, Any]]:
         for sample in _SAMPLES:
             yield "x", (32, *sample)
         return
-    if attribute == "shape":
-        yield name, (1000, 10)
+    if attribute in ("shape", "array"):
+        yield name, (20_000, 300) if roles.is_weights(name) else (1000, 10 if attribute == "shape" else 16)
         return
     for known, examples in list(stand_ins.EXAMPLES.items()):
         if name in re.findall(r"\w+", known):
             for example in examples[:3]:
                 yield name, example
+    if _MADE.fullmatch(name.lower()):
+        return  # it is what is to be made
     if name.endswith("shape"):
         yield from ((name, sample) for sample in _SAMPLES)
     role = roles.value(name, _USUAL)

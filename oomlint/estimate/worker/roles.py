@@ -31,6 +31,16 @@ _FEATURES = re.compile(
 )
 
 
+_WEIGHTS = re.compile(
+    r"(?:\w+_)?(?:emb|embed|embedding|embeddings|glove|w2v|word2vec)s?(?:_\w+)?|\w+_(?:mat|matrix|vectors)"
+)
+
+
+def is_weights(name: str) -> bool:
+    """Whether a name is what people call the matrix that an embedding begins with."""
+    return _WEIGHTS.fullmatch(name.lower()) is not None
+
+
 def is_labels(name: str) -> bool:
     """Whether a described array holds labels."""
     return _LABELS.fullmatch(_plain(name)) is not None
@@ -43,8 +53,10 @@ def _plain(name: str) -> str:
 
 
 def samples_of(described: Mapping[str, Any]) -> Any:
-    """The array that the model is called on: the first that holds no labels."""
-    return next((one for name, one in described.items() if not is_labels(name)), None)
+    """The array that the model is called on: the first that is called so, else the first that holds no labels."""
+    called = (one for name, one in described.items() if _SAMPLES.fullmatch(_plain(name)))
+    other = (one for name, one in described.items() if not is_labels(name) and not is_weights(name))
+    return next((one for group in (called, other) for one in group), None)
 
 
 def labels_of(described: Mapping[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import linecache
 import re
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import classes, making, project_modules, stand_ins
+from oomlint.estimate.worker import classes, making, project_modules, roles, spellings, stand_ins
 from oomlint.estimate.worker.guards import FAILED, compiled
 from oomlint.estimate.worker.harmless import harmless
 from oomlint.estimate.worker.making import Made
@@ -52,6 +53,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     stand_ins.LINES.clear()
     stand_ins.EXAMPLES.clear()
     stand_ins.NAMED.clear()
+    stand_ins.UNSET.clear()
     stand_ins.GIVEN.update(assumed | request.arguments)
     old = request.names.get("keras") == "2" and not re.search(r"\b(tensorflow|tf)\.keras\b", request.source)
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
@@ -66,7 +68,10 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     guarded = re.search(r"IndexError|except(\s+Exception)?(\s+as\s+\w+)?\s*:", request.source)
     sys.modules["__main__"], sys.argv = module, [path] if guarded else stand_ins.Words([path])
     try:
-        with project_modules.provided(request.names, compiled), harmless(request.arguments, assumptions):
+        with (
+            project_modules.provided(request.names, compiled),
+            harmless(request.arguments, assumptions, request.source + "".join(request.names.values())),
+        ):
             exec(compiled(request.source, path, lines), module.__dict__)
             if "function" in request.names:
                 return _of_function(module, request)
@@ -141,6 +146,8 @@ def _failed_in(failures: list[Missing]) -> Any:
 
     failed.decorator = _decorator  # type: ignore[attr-defined]
     failed.named = _named  # type: ignore[attr-defined]
+    failed.as_list, failed.size = spellings.as_list, spellings.size  # type: ignore[attr-defined]
+    failed.text = lambda value: value if isinstance(value, Missing) else str(value)  # type: ignore[attr-defined]
     return failed
 
 
@@ -174,13 +181,27 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
     """What a value that is not known follows from, as an error: another value, or an exception."""
     seen: set[int] = set()
     names: list[str] = []
+    shapes: list[str] = []  # of which the model needs no more than the shape
     while id(value) not in seen:
         seen.add(id(value))
         names.append(_plain(value.oomlint_name))
+        shapes += [names[-1]] if ".shape" in value.oomlint_name else []
         cause = value.oomlint_cause
         if cause is None:
             break
         before = cause.value if isinstance(cause, NeededError) else _named_in(cause, failures)
+        if before is not None and before.oomlint_name.startswith("sys.argv"):
+            break  # it can be given by the name that the script gives it
+        if before is None and isinstance(cause, FileNotFoundError) and shapes:
+            message = (
+                f"{shapes[0]}.shape comes from {cause.filename}, which is not there, and the model needs it"
+            )
+            hint = f"Run it where the file is, or give the shape: --data {shapes[0]}=1000x16"
+            instead = tuple(name for name in names if name != shapes[0])
+            line = value.oomlint_line or None
+            return EstimateError(
+                message, "build", path, line, hint, asked=f"{shapes[0]}.array", instead=instead
+            )
         if before is None and isinstance(cause, FileNotFoundError) and cause.filename:
             message = f"{value.oomlint_name} is read from {cause.filename}, which is not there"
             plain = _plain(value.oomlint_name)
@@ -205,6 +226,10 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
     name = value.oomlint_name
     plain = _plain(name)
     instead = tuple(names[:-1])
+    if ".shape" in name and roles.is_weights(plain):
+        hint = f"Give its shape, for example --data {plain}=20000x300"
+        message = f"{name} comes from data, and the model needs it"
+        return EstimateError(message, "build", path, line, hint, asked=f"{plain}.array", instead=instead)
     if ".shape" in name and stand_ins.of_targets(plain):
         hint = f"Give its shape, with what is not known as None: --arg '{plain}=(None, 10)'"
         message = f"{name} comes from data, and the model needs it"
@@ -237,11 +262,25 @@ def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
     root = re.split(r"[.(\[]", name)[0]
     for missing in reversed(failures):
         if missing.oomlint_name in (name, root):
-            return missing
+            return _part(missing, name)
     for known in (name, root):
         if known in stand_ins.NAMED:
-            return stand_ins.NAMED[known]
+            return _part(stand_ins.NAMED[known], name)
     return Missing(name, stand_ins.LINES.get(root, 0))
+
+
+def _unset(file: str, line: int | None) -> list[str]:
+    """The options without a default that a line of the script takes."""
+    text = linecache.getline(file, line or 0)
+    taken = re.findall(r"""\.(\w+)|\[["'](\w+)["']\]""", text)
+    return [name for pair in taken for name in pair if name in stand_ins.UNSET]
+
+
+def _part(whole: Missing, name: str) -> Missing:
+    """A value, or what was taken of it: `x.shape[...]`."""
+    if name == whole.oomlint_name:
+        return whole
+    return Missing(name, whole.oomlint_line, whole.oomlint_cause or NeededError(whole))
 
 
 def _broken(
@@ -276,6 +315,11 @@ def _broken(
     unnamed = [one for one in failures if not one.oomlint_name and one.oomlint_cause is not error]
     if isinstance(error, KeyError) and unnamed:
         return _asked(unnamed[-1], path, failures)
+    unset = _unset(file, line) if "NoneType" in str(error) else []
+    if unset:
+        message = f"{unset[0]} has no default on the command line, and the model needs it"
+        hint = f"Give it: --arg {unset[0]}=VALUE"
+        return EstimateError(message, "build", file, line, hint, asked=unset[0], instead=tuple(unset[1:]))
     words = " ".join(str(error).split())[:600]
     hint = "Name the function that builds the model instead: FILE.py:function, with --arg name=value."
     if isinstance(error, ModuleNotFoundError):

@@ -263,6 +263,8 @@ LINES: dict[str, int] = {}
 NAMED: dict[str, Missing] = {}
 # What the script compares a name with: examples of its value.
 EXAMPLES: dict[str, list[Any]] = {}
+# Options of the command line that are None if nobody gives them.
+UNSET: set[str] = set()
 # What `--data` says of arrays, by name.
 DESCRIBED: dict[str, Data] = {}
 

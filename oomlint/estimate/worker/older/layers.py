@@ -34,7 +34,7 @@ def old_layers(keras: Any, stack: ExitStack, used: set[str]) -> None:
                  "Flatten",
                  "Activation",
                  "SeparableConv2D", "Reshape", "LeakyReLU", "ZeroPadding2D", "UpSampling2D", "TimeDistributed",
-                 "Permute",
+                 "Permute", "Masking", "Bidirectional", "ConvLSTM2D", "GaussianNoise",
                  "SpatialDropout1D", "MaxPooling3D", "DepthwiseConv2D"):  # fmt: skip
         cls = getattr(keras.layers, name, None)
         if cls is None:
@@ -102,6 +102,8 @@ def _translated_layer(name: str, original: Any, accepted: set[str], used: set[st
             value = kwargs.pop(gone)
             if gone == "batch_input_shape" and value is not None:
                 kwargs["input_shape"] = tuple(value)[1:]
+                if isinstance(value[0], int):
+                    self._oomlint_batch_shape = tuple(value)
             elif gone == "input_dim" and isinstance(value, int):
                 recurrent = name in ("LSTM", "GRU", "SimpleRNN", "Conv1D")
                 kwargs["input_shape"] = (None, value) if recurrent else (value,)

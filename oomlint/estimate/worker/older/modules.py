@@ -20,7 +20,7 @@ from oomlint.estimate.worker.older.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.older.layers import old_layers
 from oomlint.estimate.worker.older.names import of_tf_keras, old_functions, old_helpers, signed
 from oomlint.estimate.worker.older.operations import understand_old_operations
-from oomlint.estimate.worker.older.variables import own_variables
+from oomlint.estimate.worker.older.variables import old_weights, own_variables
 
 # Module of old -> modules of today in which its names are looked for, after the roots are removed.
 _MOVED = {
@@ -158,6 +158,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         _old_optimizers(keras, stack, used)
         old_layers(keras, stack, used)
         own_variables(keras, stack, used)
+        old_weights(keras, stack, used)
         _old_models(keras, stack, used)
         _old_names(keras, stack)
         old_functions(keras, stack, used)
@@ -272,7 +273,12 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
     @functools.wraps(add)
     def added(self: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
         length = getattr(layer, "_oomlint_length", None)
-        if length is not None and not self.layers:
+        whole = getattr(layer, "_oomlint_batch_shape", None)
+        if (
+            whole is not None and not self.layers
+        ):  # a recurrent layer that keeps its state has to know the batch
+            add(self, keras.Input(batch_shape=whole))
+        elif length is not None and not self.layers:
             add(self, keras.Input((length,), dtype="int32"))
         return add(self, layer, *args, **kwargs)
 

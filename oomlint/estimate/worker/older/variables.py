@@ -32,6 +32,26 @@ def own_variables(keras: Any, stack: ExitStack, used: set[str]) -> None:
     stack.enter_context(patch.object(keras.Layer, "__setattr__", kept))
 
 
+_POSITIONAL = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "constraint")
+
+
+def old_weights(keras: Any, stack: ExitStack, used: set[str]) -> None:
+    """`self.add_weight("kernel", (3, 4), "float32")`, and `shape=4` for a vector."""
+    original = keras.Layer.add_weight
+
+    @functools.wraps(original)
+    def add_weight(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], str):
+            used.add("add_weight(NAME, ...)")
+            kwargs |= dict(zip(_POSITIONAL, args, strict=False))
+            args = ()
+        if isinstance(kwargs.get("shape"), int):
+            kwargs["shape"] = (kwargs["shape"],)
+        return original(self, *args, **kwargs)
+
+    stack.enter_context(patch.object(keras.Layer, "add_weight", add_weight))
+
+
 def _weight(keras: Any, variable: Any, used: set[str]) -> Any:
     dtype = variable.dtype.base_dtype
     if not variable.shape.is_fully_defined() or not (dtype.is_floating or dtype.is_integer or dtype.is_bool):

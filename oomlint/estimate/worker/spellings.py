@@ -1,0 +1,83 @@
+"""The spellings of older Keras, TensorFlow and Python in a slice, as those of today.
+
+Only what the tree shows is respelled here; names that are gone are put back in `older/`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+FAILED = "oomlint_failed"
+
+# Where Keras could be imported from that nobody should have; longer names first.
+_PRIVATE = (
+    ("tensorflow_core", "tensorflow"),
+    ("tensorflow.python.keras.api._v1", "tensorflow"),
+    ("tensorflow.python.keras.api._v2", "tensorflow"),
+    ("tensorflow.python.keras.api", "tensorflow"),
+    ("tensorflow.python.keras", "tensorflow.keras"),
+    ("tensorflow._api.v2.v2", "tensorflow"),
+    ("tensorflow._api.v2", "tensorflow"),
+    ("keras.api._v2", "tensorflow"),
+    ("keras.api", "keras"),
+)
+
+
+def _public(module: str) -> str:
+    for private, public in _PRIVATE:
+        if f"{module}.".startswith(f"{private}."):
+            return _public(public + module[len(private) :])
+    return module
+
+
+def today(tree: ast.Module) -> None:
+    """Respell a slice, in place."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
+            if _public(node.module) == "tensorflow.python" and any(one.name == "keras" for one in node.names):
+                node.module = "tensorflow"
+            else:
+                node.module = _public(node.module)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname:
+                    alias.name = _public(alias.name)
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                value[:] = [_respelled(one) for one in value]
+            elif isinstance(value, ast.expr):
+                setattr(node, name, _respelled(value))
+
+
+def _respelled(node: Any) -> Any:
+    """Shapes had methods, of which the tuples of Keras 3 have none; `str` of what is not known is not known."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(attr="as_list", value=ast.Attribute(attr="shape") as shape), args=[]
+        ):
+            return ast.copy_location(helper("as_list", shape), node)
+        case ast.Attribute(attr="value", value=ast.Subscript(value=value) as size, ctx=ast.Load()):
+            if ast.unparse(value).endswith((".shape", ".get_shape()")):
+                return ast.copy_location(helper("size", size), node)
+        case ast.Call(func=ast.Name(id="str"), args=[value], keywords=[]) if not isinstance(
+            value, ast.Starred
+        ):
+            return ast.copy_location(helper("text", value), node)
+    return node
+
+
+def helper(name: str, value: ast.expr, *more: str | int) -> ast.Call:
+    """`oomlint_failed.name(value, ...)`: what running.py keeps there."""
+    function = ast.Attribute(ast.Name(FAILED, ast.Load()), name, ast.Load())
+    return ast.Call(function, [value, *map(ast.Constant, more)], [])
+
+
+def as_list(shape: Any) -> list[Any]:
+    """A shape as a list."""
+    return list(shape.as_list() if hasattr(shape, "as_list") else shape)
+
+
+def size(value: Any) -> Any:
+    """A size of a shape, which was an object with the number in it."""
+    return getattr(value, "value", value)
