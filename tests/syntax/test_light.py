@@ -125,6 +125,35 @@ def test_every_statement_is_libcsts():
         check("try: pass\nexcept* A: pass\n")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a",
+        "'",
+        '"',
+        "'\"",
+        "a\nb",
+        "'''\n",
+        '"\n',
+        'a\n"""',
+        "'''\n\"\"\"",
+        "\\",
+        "\\n",
+        "\r\n",
+        "\t\0é\ud800",
+        "{x}",
+    ],
+)
+def test_the_text_of_a_string_is_what_python_says(text: str):
+    source = parse(document_from_text(f"import keras\nx = {text!r}\n", "script.py"))
+    literal = source.module.body[1].body[0].value
+    if "\\" in literal.value:
+        assert literal.evaluated_value == text
+    else:
+        assert literal.raw_value == text
+
+
 def test_real_files_are_libcsts():
     package = Path(oomlint.__file__).parent
     paths = [*sorted(package.rglob("*.py"))[::9], *sorted(FIXTURES.rglob("*.py"))[::40]]

@@ -74,7 +74,9 @@ class Expressions:
     def _constant(self, node: ast.Constant) -> cst.BaseExpression:
         value = node.value
         kind = type(value)
-        if kind is str or kind is bytes:
+        if isinstance(value, str):
+            return made(cst.SimpleString, value=_literal(value))
+        if kind is bytes:
             return made(cst.SimpleString, value=repr(value))
         if kind is int:
             return made(cst.Integer, value=repr(value))
@@ -298,6 +300,15 @@ class Expressions:
 _AUGMENTED: dict[type[ast.operator], cst.BaseAugOp] = {
     kind: getattr(cst, f"{type(operator).__name__}Assign")() for kind, operator in _BINARY.items()
 }
+
+
+def _literal(text: str) -> str:
+    """A text between quotes; without escapes where that can be, because those are dear to read."""
+    if "\\" not in text and "\r" not in text and "\0" not in text:
+        for quote in ("'''", '"""') if "\n" in text else ("'", '"'):
+            if quote not in text and text[-1:] != quote[0]:
+                return f"{quote}{text}{quote}"
+    return repr(text)
 
 
 def _position(node: ast.expr | ast.keyword) -> tuple[int, int]:
