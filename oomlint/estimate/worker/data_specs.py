@@ -7,7 +7,7 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker import described, stand_ins
-from oomlint.estimate.worker.generation import is_legacy, tree
+from oomlint.estimate.worker.generation import inputs_of, is_legacy, tree
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec
 
@@ -25,7 +25,7 @@ def inputs(made: Made, request: Request, batch: int) -> Any:
     struct = getattr(model, "_inputs_struct", None)
     if struct is None and is_legacy(model):
         struct = getattr(model, "_nested_inputs", None)
-    if struct is None and getattr(model, "inputs", None):
+    if struct is None and inputs_of(model):
         struct = model.inputs if len(model.inputs) > 1 else model.inputs[0]
     if struct is not None:
         leaves = tree().flatten(struct)

@@ -74,3 +74,11 @@ def tree() -> Any:
     import tensorflow
 
     return tensorflow.nest
+
+
+def inputs_of(model: Any) -> Any:
+    """The symbolic inputs of a model that has input layers, else None or nothing."""
+    try:
+        return getattr(model, "inputs", None)
+    except ValueError:  # of a Sequential that is not built, before Keras 3.6
+        return None

@@ -38,7 +38,7 @@ class Made:
             getattr(cls, name, None) is not getattr(keras.Model, name, None)
             for name in ("call", "train_step")
         ]
-        return own == [False, True] and not getattr(self.model, "inputs", None)
+        return own == [False, True] and not generation.inputs_of(self.model)
 
 
 def make(request: Request, assumptions: list[str]) -> Made:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
+from typing import Any
+from unittest.mock import patch
 
 
 def backend_name() -> str:
@@ -25,3 +29,18 @@ def without_memory() -> AbstractContextManager[None]:
 
     on_tensorflow: AbstractContextManager[None] = weightless_tensorflow.without_memory()
     return on_tensorflow
+
+
+def initializers_replaced(cls: Any, value: Callable[..., Any]) -> AbstractContextManager[Any]:
+    """Inside, variables of a class get `value(initializer, shape, dtype=...)` where an initializer would be called.
+
+    Keras before 3.5 calls it in the middle of making a variable: there is no method to be replaced.
+    """
+    original = cls.__init__
+
+    @functools.wraps(original)
+    def __init__(self: Any, initializer: Any, *args: Any, **kwargs: Any) -> None:
+        given = functools.partial(value, initializer) if callable(initializer) else initializer
+        original(self, given, *args, **kwargs)
+
+    return patch.object(cls, "__init__", __init__)

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
+
+from oomlint.estimate.worker.weightless import initializers_replaced
 
 # Values that are given, not drawn (a learning rate, a table of positions), are kept up to this size.
 _KEPT_BYTES = 1 << 16
@@ -22,17 +25,13 @@ def without_memory() -> Iterator[None]:
 
     cls = core.JaxVariable if hasattr(core, "JaxVariable") else core.Variable
     _make_readable(cls)
-    own = {name: cls.__dict__.get(name) for name in ("_initialize", "_initialize_with_initializer")}
-    cls._initialize = _from_value
-    cls._initialize_with_initializer = _from_initializer
-    try:
-        yield
-    finally:
-        for name, method in own.items():
-            if method is None:
-                delattr(cls, name)
-            else:
-                setattr(cls, name, method)
+    with patch.object(cls, "_initialize", _from_value):
+        if hasattr(cls, "_initialize_with_initializer"):
+            with patch.object(cls, "_initialize_with_initializer", _from_initializer):
+                yield
+        else:
+            with initializers_replaced(cls, _only_shape):
+                yield
 
 
 def shape_of(variable: Any) -> Any:
@@ -50,6 +49,12 @@ def _from_value(self: Any, value: Any) -> None:
 
 def _from_initializer(self: Any, initializer: Any) -> None:
     self._value = _shape_only(self)
+
+
+def _only_shape(initializer: Any, shape: Any, dtype: Any = None) -> Any:
+    import jax
+
+    return jax.ShapeDtypeStruct(tuple(shape), dtype)
 
 
 def _shape_only(variable: Any) -> Any:

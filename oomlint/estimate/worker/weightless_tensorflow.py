@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
+from unittest.mock import patch
+
+from oomlint.estimate.worker.weightless import initializers_replaced
 
 # Scalars and short vectors are read while models are built and steps are traced (a learning rate, an iteration, the
 # state of a random generator), and cost nothing.
@@ -20,7 +23,7 @@ _ALIGNED = 64  # bytes: where DLPack's memory must begin for TensorFlow to take 
 def without_memory() -> Iterator[None]:
     """Variables made inside take no memory: their values are pages of zeros that nobody has touched.
 
-    Keras 3 makes its variables in one class, whose two ways of initialising are replaced for the time; `tf_keras` and
+    Keras 3 makes its variables in one class, whose two ways of initializing are replaced for the time; `tf_keras` and
     code of the user's own go through TensorFlow's variable creators.
     """
     import tensorflow as tf
@@ -95,14 +98,19 @@ def _pages(size: int) -> Any:
     return _stretch[0][:size]
 
 
+_OF_OTHERS = (AttributeError, TypeError, ValueError)  # an initializer of the user's own, for an older Keras
+
+
 @contextmanager
 def _keras_variables() -> Iterator[None]:
+    import tensorflow as tf
+
     try:
         from keras.src.backend.tensorflow.core import Variable
     except ImportError:  # Keras 2
         yield
         return
-    value_given, initializer_given = Variable._initialize, Variable._initialize_with_initializer
+    value_given = Variable._initialize
 
     def from_value(self: Any, value: Any) -> None:
         shape = self._shape if self._shape is not None else getattr(value, "shape", None)
@@ -111,16 +119,25 @@ def _keras_variables() -> Iterator[None]:
         else:
             self._value = _untouched(shape, self._dtype, self.trainable, self.name)
 
-    def from_initializer(self: Any, initializer: Any) -> None:
-        if _small(self._shape):
-            # One of the user's own, for an older Keras, may fail.
-            with suppress(AttributeError, TypeError, ValueError):
-                initializer_given(self, initializer)
-                return
-        self._value = _untouched(self._shape, self._dtype, self.trainable, self.name)
+    def small_or_zeros(initializer: Any, shape: Any, dtype: Any = None) -> Any:
+        if _small(shape):
+            with suppress(*_OF_OTHERS):
+                return initializer(shape, dtype=dtype)
+        return zeros(shape, tf.as_dtype(dtype))
 
-    Variable._initialize, Variable._initialize_with_initializer = from_value, from_initializer
-    try:
-        yield
-    finally:
-        Variable._initialize, Variable._initialize_with_initializer = value_given, initializer_given
+    with patch.object(Variable, "_initialize", from_value):
+        if not hasattr(Variable, "_initialize_with_initializer"):
+            with initializers_replaced(Variable, small_or_zeros):
+                yield
+            return
+        initializer_given = Variable._initialize_with_initializer
+
+        def from_initializer(self: Any, initializer: Any) -> None:
+            if _small(self._shape):
+                with suppress(*_OF_OTHERS):
+                    initializer_given(self, initializer)
+                    return
+            self._value = _untouched(self._shape, self._dtype, self.trainable, self.name)
+
+        with patch.object(Variable, "_initialize_with_initializer", from_initializer):
+            yield

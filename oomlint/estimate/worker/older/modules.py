@@ -301,7 +301,7 @@ def _plural(functional: Any) -> Any:
 def _slashes(keras: Any, stack: ExitStack) -> None:
     """`name="block1/conv"`, which Keras 3 takes for no layer and no variable."""
     operation = import_module("keras.src.ops.operation").Operation
-    variable = import_module("keras.src.backend.common.variables").Variable
+    variable = next(base for base in keras.Variable.__mro__ if "__init__" in vars(base))
     for cls in (operation, variable):
         stack.enter_context(patch.object(cls, "__init__", _without_slashes(cls.__init__)))
 
