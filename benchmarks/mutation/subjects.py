@@ -138,7 +138,7 @@ SUBJECTS = (
             "tests/dryrun/test_provenance.py",
         ),
         keep_traces=False,
-        most_tests=60,
+        most_tests=1000,
     ),
     Subject(
         "what fits",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -229,6 +230,13 @@ def test_subscripts(shape):
             right = said(lambda key=key: array[key].shape)
             if right is not None:
                 assert sizes(index(dims(*shape), abstract(key))) == right, key
+
+
+def test_arrays_apart_behind_a_dimension_that_is_left():
+    array = np.zeros((3, 4, 5, 6))
+    keys = (0, slice(None), slice(1, None, 2), None, [0, 1], np.array([[0, 1, 1]]), np.array([[0], [1]]))
+    for key in itertools.product(keys, repeat=4):
+        assert sizes(index(dims(3, 4, 5, 6), abstract(key))) == array[key].shape, key
 
 
 def test_subscripts_of_what_is_not_known():
@@ -576,3 +584,21 @@ def test_what_is_left_out_of_shapes_and_sets():
 def test_a_part_of_what_cannot_be_so_long_is_not_known():
     """A script's own arithmetic may come out below zero; NumPy would have raised by then."""
     assert sliced(Const(-2), Slice(stop=Const(5))) is None
+
+
+def test_two_data_sets_that_meet_go_on_as_the_longer_one():
+    stages = tuple(
+        SimpleNamespace(name=f"tf.data.Dataset.{name}")
+        for name in ("from_tensor_slices", "shuffle", "batch", "shuffle")
+    )
+    longer = Dataset(stages=stages[:3], infinite=True)
+    shorter = Dataset(stages=stages[:2], distributed=True)
+    for one, other in ((longer, shorter), (shorter, longer)):
+        both = one.joined(other)
+        assert both.stages == stages[:3]
+        assert both.infinite and both.distributed
+    alike = Dataset(stages=(stages[0],))
+    assert alike.joined(Dataset(stages=(stages[1],))).stages == (stages[0],)  # the first of two as long
+    assert Dataset(stages=stages).stage("shuffle") is stages[3]  # the last of that name
+    assert Dataset(stages=stages).stage("batch") is stages[2]
+    assert Dataset(stages=stages).stage("map") is None
