@@ -234,7 +234,7 @@ def test_subscripts(shape):
 
 def test_arrays_apart_behind_a_dimension_that_is_left():
     array = np.zeros((3, 4, 5, 6))
-    keys = (0, slice(None), slice(1, None, 2), None, [0, 1], np.array([[0, 1, 1]]), np.array([[0], [1]]))
+    keys = (0, slice(None), slice(1, None, 2), None, [0, 1], [1], np.array([[0], [1], [1]]))
     for key in itertools.product(keys, repeat=4):
         assert sizes(index(dims(3, 4, 5, 6), abstract(key))) == array[key].shape, key
 
