@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from oomlint.estimate.worker.generation import tree
 from oomlint.estimate.worker.graph.conversion import Converter
 from oomlint.estimate.worker.graph.large_constants import put_back, set_aside
 from oomlint.estimate.worker.graph.operations import Program
@@ -83,13 +84,12 @@ def _as_run(definition: Any, graph: Any, effects: list[str], on_cpu: bool) -> An
 
 
 def _concrete(subject: Subject) -> Any:
-    import keras
     import tensorflow as tf
 
     def spec(leaf: Spec) -> Any:
         return tf.TensorSpec(leaf.shape, leaf.dtype)
 
-    data = tuple(keras.tree.map_structure(spec, part) for part in subject.data)
+    data = tuple(tree().map_structure(spec, part) for part in subject.data)
     if subject.mode == "predict":
         step = tf.function(lambda x: subject.model(x, training=False), autograph=False)
         return step.get_concrete_function(*data)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from oomlint.estimate.worker.generation import tree
 from oomlint.estimate.worker.older.names import of_tf_keras
 from oomlint.estimate.worker.older.tensorflow_1 import understand_tensorflow_1
 from oomlint.estimate.worker.stand_ins import Missing
@@ -84,17 +85,17 @@ def _layer_of_operations(keras: Any) -> Callable[..., Any]:
         def __init__(self, operation: Any, args: Any, kwargs: Any) -> None:
             super().__init__()
             self.operation = operation
-            self.given = keras.tree.flatten((args, kwargs))
+            self.given = tree().flatten((args, kwargs))
             self.structure = (args, kwargs)
 
         def call(self, tensors: Any) -> Any:
             left = iter(tensors)
             whole = [next(left) if isinstance(one, keras.KerasTensor) else one for one in self.given]
-            args, kwargs = keras.tree.pack_sequence_as(self.structure, whole)
+            args, kwargs = tree().pack_sequence_as(self.structure, whole)
             return self.operation(*args, **kwargs)
 
     def applied(operation: Any, args: Any, kwargs: Any) -> Any:
-        symbolic = [one for one in keras.tree.flatten((args, kwargs)) if isinstance(one, keras.KerasTensor)]
+        symbolic = [one for one in tree().flatten((args, kwargs)) if isinstance(one, keras.KerasTensor)]
         return Applied(operation, args, kwargs)(symbolic) if symbolic else NotImplemented
 
     return applied

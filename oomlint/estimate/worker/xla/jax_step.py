@@ -15,10 +15,9 @@ from oomlint.estimate.worker.xla.lowered import Program
 def exported(subject: Subject) -> Program:
     """The model's own `train_step` (or `predict_step`), jitted as `keras/src/backend/jax/trainer.py` does it."""
     import jax
-    import keras
 
     model = subject.model
-    data = keras.tree.map_structure(_shape, subject.data)
+    data = jax.tree_util.tree_map(_shape, subject.data)
     state = _predict_state(model) if subject.mode == "predict" else _train_state(subject, data)
     step = model.predict_step if subject.mode == "predict" else model.train_step
     with without_memory():
