@@ -280,3 +280,85 @@ model.fit(x, y)
     subject = build(tmp_path, text, monkeypatch)
     assert subject.model.count_params() == 9 * 8 + 8
     assert subject.model.layers[-1].activation.__name__ == "relu"
+
+
+VOCABULARY = """
+import collections
+import keras
+
+FIRST
+
+model = keras.Sequential([keras.Input((10,)), keras.layers.Embedding(SIZE, 4), keras.layers.Flatten()])
+model.add(keras.layers.Dense(1))
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "size", "asked"),
+    [
+        (
+            # what is not run for its data fills nothing
+            "import pandas\n"
+            "frame = pandas.read_csv('a.csv')\n"
+            "words = {}\n"
+            "for name, text in zip(frame['a'], frame['b']):\n"
+            "    if text not in words:\n"
+            "        words[text] = len(words)\n",
+            "len(words) + 1",
+            "words",
+        ),
+        (
+            # what fails half way
+            "counts = collections.Counter()\n"
+            "texts = open('a.txt').read().split('\\n')\n"
+            "for row in range(len(texts)):\n"
+            "    for word in texts[row].split():\n"
+            "        counts[word] += 1\n"
+            "numbers = {word: number for number, (word, _) in enumerate(counts.most_common())}\n",
+            "len(numbers) + 1",
+            "texts",
+        ),
+        (
+            # a function that fails, and was to fill what is not its own
+            "seen = set()\ndef read():\n    for line in open('a.txt'):\n        seen.add(line)\nread()\n",
+            "len(seen) + 1",
+            "seen",
+        ),
+        (
+            # a method, and its object's own
+            "class Corpus:\n"
+            "    def __init__(self):\n"
+            "        self.words = {'pad': 0}\n"
+            "        self.size = 1\n"
+            "        self.read()\n"
+            "    def read(self):\n"
+            "        for line in open('a.txt'):\n"
+            "            self.words[line] = len(self.words)\n"
+            "        self.size = len(self.words)\n"
+            "corpus = Corpus()\n",
+            "corpus.size",
+            "size",
+        ),
+    ],
+)
+def test_a_vocabulary_that_was_not_read_is_not_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, size: str, asked: str
+):
+    text = VOCABULARY.replace("FIRST", first).replace("SIZE", size)
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch)
+    assert asked in (caught.value.asked, *caught.value.instead)
+
+
+def test_an_array_that_a_loop_fills_keeps_its_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    first = (
+        "import numpy as np\n"
+        "names = open('a.txt').read().split()\n"
+        "table = np.zeros((500, 10))\n"
+        "for row, name in enumerate(names):\n"
+        "    table[row] = len(name)\n"
+    )
+    text = VOCABULARY.replace("FIRST", first).replace("SIZE", "table.shape[0]")
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 500 * 4 + (10 * 4 + 1)

@@ -198,6 +198,8 @@ class Functions:
                 case ast.Subscript(ctx=ast.Store(), value=value):
                     found.mutates = True
                     _hold(scope, value, found)
+                    if isinstance(value, ast.Attribute):  # self.words[word] = 1
+                        found.attributes.add(value.attr)
                 case ast.Call():
                     self._of_call(scope, node, found)
         found.names |= declared & {

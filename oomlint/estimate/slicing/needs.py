@@ -267,7 +267,8 @@ class Needs:
 
     def _compound(self, statement: ast.stmt, scope: Scope) -> bool:
         if self.taint.replaced(statement, scope) is not None:
-            if any(self.requires_from(name, scope, statement) for name in self.taint.assigned(statement)):
+            changed = [ast.parse(name, mode="eval").body for name in self.taint.changed(statement, scope)]
+            if any(self._binds(target, scope, statement) for target in changed):
                 self._mark(statement)
             return id(statement) in self.kept
         inside = False

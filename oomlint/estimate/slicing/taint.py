@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from oomlint.estimate.slicing.filling import filled
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.known import DATA, Known
 from oomlint.estimate.slicing.program import (
@@ -110,7 +111,7 @@ class Taint:
             return None
         if any(self._makes_parts(one, scope) for one in ast.walk(statement) if isinstance(one, ast.expr)):
             return None
-        names = self.assigned(statement)
+        names = self.changed(statement, scope)
         bound: list[ast.stmt] = []
         for name in names:
             self._taint(name, scope)
@@ -120,6 +121,23 @@ class Taint:
                     literal = self.known.literal(scope.unit, one, name) or literal
             bound.append(_bind(statement, name, literal or missing(name, statement)))
         return bound
+
+    def changed(self, statement: ast.stmt, scope: Scope) -> list[str]:
+        """What a block over data binds, and the lists and dicts that it fills. An array keeps its shape."""
+        return sorted({*self.assigned(statement), *self._filled(statement, scope)})
+
+    def _filled(self, statement: ast.stmt, scope: Scope) -> set[str]:
+        found = set[str]()
+        for name in filled(statement):
+            where = scope.of(name)
+            made: Iterable[ast.AST] = statements(where.node.body) if where is not None else ()
+            if name.startswith("self.") and scope.owner is not None:
+                made = ast.walk(scope.owner)
+            for one in made:
+                match one:
+                    case ast.Assign(targets=[target], value=value) if dotted(target) == name:
+                        found |= {name} if _is_container(value) else set()
+        return found
 
     def _yields_data(self, statement: ast.For, scope: Scope) -> bool:
         """Whether a loop takes batches of data: `for images, labels in dataset.take(1)`.
@@ -235,6 +253,15 @@ class Taint:
             case ast.Attribute(attr=attribute, ctx=ast.Load()):
                 return attribute in DATA_ATTRIBUTES and root_name(node) != "self"
         return False
+
+
+_CONTAINERS = frozenset("dict list set Counter defaultdict OrderedDict deque".split())
+
+
+def _is_container(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return dotted(value.func).rpartition(".")[2] in _CONTAINERS
+    return isinstance(value, ast.Dict | ast.List | ast.Set)
 
 
 _SAMPLES = re.compile(r"[xX](_?(train|tr|test|val|valid|data)\w*)?")

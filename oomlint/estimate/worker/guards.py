@@ -9,7 +9,9 @@ import ast
 import builtins
 from typing import Any
 
+from oomlint.estimate.slicing.filling import filled
 from oomlint.estimate.slicing.steps import trains_itself
+from oomlint.estimate.worker.altered import Altering
 from oomlint.estimate.worker.spellings import FAILED, helper, today
 
 __all__ = ["FAILED", "compiled"]
@@ -26,6 +28,10 @@ def compiled(text: str, path: str, lines: list[int]) -> Any:
             node.end_lineno = lines[number]  # type: ignore[attr-defined]
             node.end_col_offset = node.col_offset  # type: ignore[attr-defined] # what ended lines below ends here now
     _mark(tree)
+    altering = Altering(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            node.oomlint_alters = altering.of_call(node)  # type: ignore[attr-defined]
     tree.body = _guarded(tree.body, top=True)
     ast.fix_missing_locations(tree)
     return compile(tree, path, "exec", dont_inherit=True)
@@ -136,16 +142,30 @@ def _leads_on(node: ast.AST) -> bool:
 
 
 def _attempt(statement: ast.stmt) -> ast.stmt:
-    """`try: statement / except Exception as error: names = failed(error, name, line)`."""
+    """`try: statement / except Exception as error: names = failed(error, name, line)`.
+
+    What it was to fill or to set by a call is not known then either, unless it is another object by then.
+    """
     names = _names(statement)
     line = getattr(statement, "lineno", 0)
+    altered = [] if isinstance(statement, ast.Assign) else sorted(filled(statement) - set(names))
+    if isinstance(statement, ast.Expr):
+        altered = statement.oomlint_alters  # type: ignore[attr-defined]
     handler: list[ast.stmt] = []
-    for name in names or [""]:
+    for name in names or [""] * (not altered):
         call = f"{FAILED}(oomlint_error, {name!r}, {line})"
         handler += ast.parse(f"{name} = {call}" if name else call).body
+    before = f"oomlint_before_{line}"
+    for name in altered:
+        held = f"{before}.get({name!r})" if isinstance(statement, ast.Expr) else "None"
+        call = f"{FAILED}.left(oomlint_error, {name!r}, {line}, lambda: {name}, {held})"
+        handler += ast.parse(f"try:\n    {name} = {call}\nexcept Exception:\n    pass").body
     attempt = ast.parse("try:\n    pass\nexcept Exception as oomlint_error:\n    pass").body[0]
     assert isinstance(attempt, ast.Try)
     attempt.body = [statement]
+    if altered and isinstance(statement, ast.Expr):
+        values = ", ".join(f"{name!r}: {FAILED}.held(lambda: {name})" for name in altered)
+        attempt.body = [*ast.parse(f"{before} = {{{values}}}").body, statement]
     attempt.handlers[0].body = handler
     return ast.copy_location(attempt, statement)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import classes, making, project_modules, roles, spellings, stand_ins
+from oomlint.estimate.worker import altered, classes, making, project_modules, roles, spellings, stand_ins
 from oomlint.estimate.worker.guards import FAILED, compiled
 from oomlint.estimate.worker.harmless import harmless
 from oomlint.estimate.worker.making import Made
@@ -145,7 +145,13 @@ def _failed_in(failures: list[Missing]) -> Any:
         return missing
 
     failed.decorator = _decorator  # type: ignore[attr-defined]
+
+    def left(error: BaseException, name: str, line: int, read: Any, before: Any) -> Any:
+        value = altered.held(read)
+        return failed(error, name, line) if altered.left(value, before) else value
+
     failed.named = _named  # type: ignore[attr-defined]
+    failed.held, failed.left = altered.held, left  # type: ignore[attr-defined]
     failed.as_list, failed.size = spellings.as_list, spellings.size  # type: ignore[attr-defined]
     failed.text = lambda value: value if isinstance(value, Missing) else str(value)  # type: ignore[attr-defined]
     return failed
