@@ -18,9 +18,10 @@ from oomlint.dryrun.queries import once
 from oomlint.engine import document as engine_document
 from oomlint.engine import located
 from oomlint.syntax.parse import parse
+from oomlint.syntax.source import Source
 from oomlint.testing import markers
 
-_Key = tuple[str, str, str]
+_Key = tuple[Any, ...]
 
 
 class Kept:
@@ -42,16 +43,20 @@ class Kept:
             function.__defaults__ = tuple(self.source if one is parse else one for one in defaults)
 
         located._positions = self.positions
-        relevant = engine_document.is_relevant
-        answers: dict[Any, bool] = {}
+        Source.forget_whole = lambda source: None  # type: ignore[method-assign]  # positions are kept with it
+        name = "demanded" if hasattr(engine_document, "demanded") else "is_relevant"
+        demanded = getattr(engine_document, name)
+        answers: dict[Any, Any] = {}
 
-        def is_relevant(document: Any, literals: Any, resolver: Any) -> bool:
-            key = (document.filename, document.text, frozenset(literals))
+        def once_demanded(document: Any, asked: Any, resolver: Any, *more: Any) -> Any:
+            """By what the rules' records ask for, which a mutant may change."""
+            records = sorted(str(getattr(one, "rule", one)) for one in asked)
+            key = (document.filename, document.text, *records, *more)
             if key not in answers:
-                answers[key] = relevant(document, literals, resolver)
+                answers[key] = demanded(document, asked, resolver, *more)
             return answers[key]
 
-        engine_document.is_relevant = is_relevant
+        setattr(engine_document, name, once_demanded)
 
     def positions(self, source: Any, nodes: Any) -> Any:
         """Where nodes of a source are."""
@@ -71,7 +76,7 @@ class Kept:
     def trace(self, source: Any, resolver: Any = None, *more: Any) -> Any:
         """The trace of a parsed document."""
         beside = "\n".join(getattr(resolver, "texts", {}).values())
-        key = (source.document.filename, source.document.text, beside)
+        key = (source.document.filename, source.document.text, beside, *more)
         if key not in self.traces:
             self.traces[key] = self.dry_run(source, resolver, *more)
         return self.traces[key]
