@@ -588,3 +588,66 @@ def test_a_loop_keeps_a_result_once_that_it_also_pushes():
     assert compiled(made)[1].peak == (8 + 10 * 2 + 1) * MIB
     del body.operations[4]
     assert compiled(made)[1].peak == (8 + 1) * MIB
+
+
+def test_products_with_a_variable_that_two_operations_read_are_one_until_it_is_changed():
+    """A network that is called twice; between the calls its kernel may be assigned (a step uphill)."""
+
+    def products(changed: bool) -> int:
+        made = program(
+            op("Argument", mib=8, name="x"),
+            op("Argument", mib=8, name="y"),
+            op("ReadVariableOp", mib=1, name="w"),
+            op("ReadVariableOp", mib=1, name="w again"),
+            op("AssignVariableOp", 2, name="change"),
+            op("MatMul", 0, 2, mib=16, name="first"),
+            op("MatMul", 1, 3, mib=16, name="second"),
+            op("AddN", 5, 6, mib=16),
+        )
+        for number in (2, 3):
+            made.operations[number].variable = "kernel"
+        if changed:
+            made.operations[3].controls = (4,)
+        return sum(one.type == "MatMul" for one in lowered(made).operations if "merged" not in one.name)
+
+    assert products(False) == 0  # both are slices of the one
+    assert products(True) == 2
+
+
+def test_the_error_function_is_kept_where_a_product_is_given_another_shape_before_it():
+    """Three readers: 16 MiB written and read three times, or computed three times. In 16 bits it is kept."""
+
+    def kept(reshaped: bool, dtype: str = "float32") -> bool:
+        made = program(
+            op("Argument", mib=8),
+            op("MatMul", 0, mib=16),
+            op("Reshape" if reshaped else "BiasAdd", 1, mib=16),
+            op("Erfc", 2, mib=16, dtype=dtype),
+            op("Mul", 2, 3, mib=16, name="forward"),
+            op("MatMul", 4, mib=16, name="next"),
+            op("Mul", 5, 3, mib=16, name="backward"),
+            op("MatMul", 6, mib=8, name="last"),
+        )
+        return any(one.name == "Erfc" for one in compiled(made)[0].operations)
+
+    assert kept(True) and not kept(False)
+
+
+def test_leaky_units_behind_a_merged_product_leave_a_mask_a_quarter_as_large():
+    """Two calls of one layer: what backward asks is where each result is positive, so the merged product ends."""
+    made = program(
+        op("Argument", mib=8, name="x"),
+        op("Argument", mib=8, name="y"),
+        op("ReadVariableOp", mib=1, name="w"),
+        op("MatMul", 0, 2, mib=16, name="first"),
+        op("MatMul", 1, 2, mib=16, name="second"),
+        op("LeakyRelu", 3, mib=16, name="leaky first"),
+        op("LeakyRelu", 4, mib=16, name="leaky second"),
+        op("MatMul", 5, mib=16, name="up first"),
+        op("MatMul", 6, mib=16, name="up second"),
+        op("LeakyReluGrad", 7, 3, mib=16, name="LeakyReluGrad"),
+        op("LeakyReluGrad", 8, 4, mib=16, name="LeakyReluGrad_1"),
+        op("MatMul", 9, 10, mib=8, name="last"),
+    )
+    masks = [one for one in compiled(made)[0].operations if one.name.endswith("/positive")]
+    assert [sum(one.outputs) for one in masks] == [4 * MIB, 4 * MIB]

@@ -58,8 +58,11 @@ _LONGEST_ROW = 1024 * 16
 
 # What a kernel's start costs, as bytes that could have been moved meanwhile (about 1 us at 3 TB/s).
 _START = 3_000_000
-# What computing an element costs, in bytes: a counter-based random number, the error function of gelu, and tanh.
+# What computing an element costs, in bytes: a counter-based random number, the error function of gelu, tanh and elu.
 _RANDOM, _ERF, _TANH = 40, 24, 12
+# The error function of what a kernel wrote in that very shape is computed again (two_branches_of_functions, mixed_pairs),
+# that of a product which has another shape meanwhile is kept.
+_AT_ONCE = 0.25
 # All else is computed while memory is waited for, but for a twentieth (kMemoryComputeParallelism in
 # xla/service/gpu/model/gpu_performance_model_base.h): 1.5 TB/s beside 10 T operations/s.
 _STEP = 0.05 * 1.5 / 10
@@ -77,6 +80,7 @@ class _Fusion:
         self.kinds = [_kind(operation) for operation in self.operations]
         self._end_with_bias()
         self._keep_before_erf()
+        self._keep_masks_of_merged()
         self.sizes = [_size(operation) for operation in self.operations]
         self.scratch = [_scratch(operation) for operation in self.operations]
         if by_cublas(program, card):
@@ -84,6 +88,10 @@ class _Fusion:
                 if is_lent_memory(operation, program):
                     self.scratch[number] = card.lent_to_cublas
         self.costs = [_cost(operation) for operation in self.operations]
+        for number, operation in enumerate(self.operations):
+            half = "16" in "".join(operation.dtypes)
+            if operation.type in ("Erf", "Erfc") and not half and not self._is_reshaped(number):
+                self.costs[number] *= _AT_ONCE
         self.reads: list[set[int]] = [set() for _ in self.operations]
         self.readers: list[set[int]] = [set() for _ in self.operations]
         for number, operation in enumerate(self.operations):
@@ -140,6 +148,27 @@ class _Fusion:
                 number = self._origin(operation.inputs[0])
                 if self.kinds[number] == "mapped":
                     self.kinds[number] = "reduction"
+
+    def _keep_masks_of_merged(self) -> None:
+        """Where leaky units behind a merged product are positive is written with them: the product need not stay."""
+        for number, operation in enumerate(self.operations):
+            if operation.type == "Compare" and "LeakyRelu" in operation.name:
+                source = self._origin(operation.inputs[0])
+                if self.operations[source].type == "BiasAdd":
+                    source = self._origin(self.operations[source].inputs[0])
+                if self.operations[source].type == "Slice":
+                    self.kinds[number] = "reduction"
+
+    def _is_reshaped(self, number: int) -> bool:
+        """Whether a product is given another shape between its kernel and this, element by element."""
+        while self.operations[number].inputs:
+            sources = (source for source, _ in self.operations[number].inputs)
+            number = max(sources, key=lambda source: sum(self.operations[source].outputs))
+            if self.operations[number].type == "Reshape":
+                return True
+            if self.kinds[number] not in ("mapped", "same"):
+                return False
+        return False
 
     def _origin(self, source: Output) -> int:
         number, position = source
@@ -321,7 +350,7 @@ def _cost(operation: Operation) -> float:
     elements = sum(math.prod(shape) for shape in operation.shapes)
     if operation.type in ("Erf", "Erfc"):
         return _ERF * elements
-    if operation.type == "Tanh":
+    if operation.type in ("Tanh", "Elu"):
         return _TANH * elements
     if operation.type.startswith(("Stateless", "Random")) and operation.type not in LOOPS:
         return _RANDOM * elements

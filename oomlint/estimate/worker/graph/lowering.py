@@ -38,6 +38,7 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
             operations.append(_new("zeros", "Zeros", (), relu.shapes[:1], size, relu.dtypes[:1]))
     copies = Copies(operations, channels_first)
     sums: dict[int, int] = {}  # the zeros of sums by row
+    masks: dict[int, int] = {}  # by what leaky units are given
     for number, operation in enumerate(program.operations):
         if operation.type in RELUS and _like(operation) in zeros:
             operations[number] = replace(operation, inputs=(*operation.inputs, (zeros[_like(operation)], 0)))
@@ -49,6 +50,13 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
             compared = ((zeros[_like(operation)], 0),) if _like(operation) in zeros else ()
             operations.append(_positive(operation, operations, compared))
             chosen = (operation.inputs[0], (len(operations) - 1, 0), *compared)
+            operations[number] = replace(operation, type="Select", inputs=chosen)
+        elif operation.type == "LeakyReluGrad" and len(operation.inputs) > 1:
+            asked = source_of(operations, operation.inputs[1])
+            if asked not in masks:
+                masks[asked] = len(operations)
+                operations.append(_positive(operation, operations, ()))
+            chosen = (operation.inputs[0], (masks[asked], 0))
             operations[number] = replace(operation, type="Select", inputs=chosen)
         elif is_pooling_gradient(operation) and len(operation.inputs) > 2:
             _scattered(number, operations, program, readers, zeros)
@@ -112,7 +120,7 @@ def _merge_products(program: Program, operations: list[Operation]) -> None:
     So are those of several tensors with one weight, where none waits for another: in second derivatives.
     """
     by_tensor: dict[tuple[str, int], list[int]] = {}
-    by_weight: dict[tuple[str, int], list[int]] = {}
+    by_weight: dict[tuple[object, ...], list[int]] = {}
     for number, operation in enumerate(program.operations):
         if operation.type not in ("MatMul", "BatchMatMulV2") or len(operation.inputs) < 2:
             continue
@@ -120,10 +128,10 @@ def _merge_products(program: Program, operations: list[Operation]) -> None:
             continue
         tensor, weight = (source_of(program.operations, one) for one in operation.inputs[:2])
         by_tensor.setdefault((operation.type, tensor), []).append(number)
-        by_weight.setdefault((operation.type, weight), []).append(number)
+        by_weight.setdefault((operation.type, *_value_of(weight, program)), []).append(number)
     merged: set[int] = set()
     for members in by_tensor.values():
-        if len(members) > 1:
+        if len(members) > 1 and not _waits(members, program):
             _merge(members, program, operations)
             merged.update(members)
     for members in by_weight.values():
@@ -160,9 +168,20 @@ def _waits(members: list[int], program: Program) -> bool:
     """Whether one of them waits for another."""
 
     def sources(number: int) -> set[int]:
-        return {source for source, _ in program.operations[number].inputs}
+        operation = program.operations[number]
+        return {*(source for source, _ in operation.inputs), *operation.controls}
 
     return any(waits_for(member, set(members), sources) for member in members)
+
+
+def _value_of(number: int, program: Program) -> tuple[object, ...]:
+    """The same for all who read a variable between two changes of it."""
+    operation = program.operations[number]
+    while operation.type == "Cast":
+        number = source_of(program.operations, operation.inputs[0])
+        operation = program.operations[number]
+    changes = (one for one in operation.controls if program.operations[one].type.startswith("Assign"))
+    return operation.variable or number, *changes
 
 
 def _is_weight(program: Program, output: Output) -> bool:
