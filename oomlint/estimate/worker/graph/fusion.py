@@ -60,8 +60,8 @@ _LONGEST_ROW = 1024 * 16
 _START = 3_000_000
 # What computing an element costs, in bytes: a counter-based random number, the error function of gelu, tanh and elu.
 _RANDOM, _ERF, _TANH = 40, 24, 12
-# The error function of what a kernel wrote in that very shape is computed again (two_branches_of_functions, mixed_pairs),
-# that of a product which has another shape meanwhile is kept.
+# The error function of what a kernel wrote in that very shape is computed again (two_branches_of_functions), that of a
+# product which has another shape meanwhile is kept.
 _AT_ONCE = 0.25
 # All else is computed while memory is waited for, but for a twentieth (kMemoryComputeParallelism in
 # xla/service/gpu/model/gpu_performance_model_base.h): 1.5 TB/s beside 10 T operations/s.
