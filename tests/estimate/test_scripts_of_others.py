@@ -362,3 +362,52 @@ def test_an_array_that_a_loop_fills_keeps_its_shape(tmp_path: Path, monkeypatch:
     )
     text = VOCABULARY.replace("FIRST", first).replace("SIZE", "table.shape[0]")
     assert build(tmp_path, text, monkeypatch).model.count_params() == 500 * 4 + (10 * 4 + 1)
+
+
+IMAGES = """
+from keras.models import Sequential
+from keras.layers import Convolution2D, Dense, Flatten, MaxPooling2D
+from keras import backend as K
+
+FIRST
+rows, columns = 28, 28
+model = Sequential()
+model.add(Convolution2D(6, 5, 5, activation="relu", input_shape=(1, rows, columns)))
+model.add(MaxPooling2D(pool_size=(2, 2)))
+model.add(Flatten())
+model.add(Dense(2))
+model.compile("sgd", "mse")
+model.fit(x, y, nb_epoch=1, batch_size=16)
+"""
+# 24 by 24 after the convolution, 12 by 12 after the pooling.
+WEIGHTS = (5 * 5 * 1 * 6 + 6) + (12 * 12 * 6 * 2 + 2)
+
+
+@pytest.mark.parametrize("first", ["K.set_image_dim_ordering('th')", "assert K.floatx() == 'float32'"])
+def test_channels_that_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str):
+    import keras
+
+    subject = build(tmp_path, IMAGES.replace("FIRST", first), monkeypatch)
+    assert subject.model.count_params() == WEIGHTS
+    assert subject.data[0].shape == (16, 1, 28, 28)
+    assert any(text.startswith("channels first") for text in subject.assumptions) == ("floatx" in first)
+    assert keras.config.image_data_format() == "channels_last"
+
+
+def test_a_model_built_with_an_example_takes_the_batches_of_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+import tensorflow as tf
+from tensorflow.keras import Sequential, datasets, layers, optimizers
+
+(x, y), _ = datasets.mnist.load_data()
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(128)
+network = Sequential([layers.Dense(10)])
+network.build(input_shape=(4, 28 * 28))
+network.compile(optimizer=optimizers.Adam(lr=0.01), loss="mse")
+network.fit(data, epochs=5)
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 785 * 10
+    assert subject.data[0].shape == (128, 784)

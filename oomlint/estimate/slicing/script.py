@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -266,6 +267,13 @@ def _holds(block: list[ast.stmt], stop: ast.stmt) -> bool:
     return any(one is stop for one in statements(block))
 
 
+# What no Keras after 2.3 has, in a script of the package `keras`.
+_OLD = re.compile(
+    r"\bConvolution[123]D\(|dim_ordering|\b(border_mode|nb_epoch)\s*=|\bkeras\.layers\.convolutional\b"
+)
+_TF_KERAS = re.compile(r"\b(tensorflow|tf)\.keras\b")
+
+
 def _facts(trace: Trace) -> dict[str, str]:
     """Keras' generation and backend, as the script chooses them."""
     from oomlint.dryrun.queries.backend import keras_backend
@@ -273,7 +281,8 @@ def _facts(trace: Trace) -> dict[str, str]:
     from oomlint.project.settings import Settings
 
     names = {"backend": keras_backend(trace, Settings()) or "tensorflow"}
-    if for_keras_2(trace):
+    text = trace.source.document.text
+    if for_keras_2(trace) or (_OLD.search(text) and not _TF_KERAS.search(text)):
         names["keras"] = "2"
     if asks_for_tf_keras(trace):
         names["legacy"] = "1"

@@ -18,6 +18,7 @@ from oomlint.estimate.worker import generation, stand_ins
 from oomlint.estimate.worker.attribute_dicts import attribute_dicts
 from oomlint.estimate.worker.data_sets import known_data_sets
 from oomlint.estimate.worker.older.add_ons import add_ons
+from oomlint.estimate.worker.older.image_format import image_format
 from oomlint.estimate.worker.older.modules import legacy_keras, renamed_optimizer_arguments
 from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.trackers import wandb
@@ -49,6 +50,7 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
             stack.enter_context(patch.object(owner, "open", opened))
         for place, name in ((os.path, "exists"), (os.path, "isfile"), (Path, "exists"), (Path, "is_file")):
             stack.enter_context(patch.object(place, name, _also_beside(getattr(place, name))))
+        stack.enter_context(image_format(generation.chosen(), text, assumptions))
         _yaml(stack)
         for name, today in _OF_PYTHON_2.items():
             stack.enter_context(patch.object(builtins, name, today, create=True))

@@ -283,6 +283,17 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
         return add(self, layer, *args, **kwargs)
 
     stack.enter_context(patch.object(keras.Sequential, "add", added))
+    build = keras.Sequential.build
+
+    @functools.wraps(build)
+    def built(self: Any, input_shape: Any = None) -> Any:
+        """`build((4, 784))`: an example's batch, which Keras 2 forgot again."""
+        if isinstance(input_shape, tuple | list) and input_shape and isinstance(input_shape[0], int):
+            if len(input_shape) > 1 and not any(getattr(one, "stateful", False) for one in self.layers):
+                input_shape = (None, *input_shape[1:])
+        return build(self, input_shape)
+
+    stack.enter_context(patch.object(keras.Sequential, "build", built))
 
 
 def _plural(functional: Any) -> Any:

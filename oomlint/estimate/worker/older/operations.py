@@ -146,9 +146,17 @@ def _in_training(x: Any, alt: Any = None, training: Any = None) -> Any:
     return x() if callable(x) else x
 
 
+_ORDERINGS = {"channels_first": "th", "channels_last": "tf"}
+
+
+def _order(ordering: str) -> None:
+    keras = import_module("keras")
+    keras.backend.set_image_data_format(next(one for one, old in _ORDERINGS.items() if old == ordering))
+
+
 _FIXED: dict[str, Callable[..., Any]] = {
-    "image_dim_ordering": lambda: "tf",
-    "set_image_dim_ordering": _nothing,
+    "image_dim_ordering": lambda: _ORDERINGS[import_module("keras").backend.image_data_format()],
+    "set_image_dim_ordering": _order,
     "learning_phase": lambda: True,
     "set_learning_phase": _nothing,
     "manual_variable_initialization": _nothing,
