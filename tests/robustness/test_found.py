@@ -62,6 +62,18 @@ while True:
         ''')
     batches = data.batch(size)
 """,
+    # What is kept was traced to an operation that stands there uncalled, so with nothing given to it.
+    "a function of TensorFlow that is not called": """import tensorflow as tf
+from tensorflow import keras
+model = keras.applications.ResNet50(include_top=False)
+kept = []
+for images, _ in keras.utils.image_dataset_from_directory("photos", image_size=(224, 224), batch_size=64):
+    features = model(images)
+    features = tf.reshape
+    kept.append(features.numpy())
+whole = tf.concat(kept, axis=0)
+"""
+    + FIT,
 }
 
 
