@@ -233,10 +233,10 @@ def _of_element(trace: Trace, value: Value, dataset: Dataset, source: Value | No
             if made is None or stage_name(made) not in SAME_DATA:
                 step = None
                 break
-            given = made.receiver
-            if given is None and made.arguments:  # none, where it is named and not called
-                given = made.arguments[0].value
-            step = deref(given) if given is not None else None
+            taken = made.receiver
+            if taken is None and made.arguments:  # none, where it is named and not called
+                taken = made.arguments[0].value
+            step = deref(taken) if taken is not None else None
         if step is not None and id(step) in own:
             found.append(part)
     return found
