@@ -411,3 +411,19 @@ network.fit(data, epochs=5)
     subject = build(tmp_path, text, monkeypatch)
     assert subject.model.count_params() == 785 * 10
     assert subject.data[0].shape == (128, 784)
+
+
+def test_losses_of_tensorflow_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import tensorflow as tf
+from keras.models import Sequential
+from keras.layers import Dense
+
+metrics = ["accuracy", tf.losses.log_loss]
+model = Sequential([Dense(3, activation="softmax", input_shape=(5,))])
+model.compile(loss=tf.losses.softmax_cross_entropy, optimizer="sgd", metrics=metrics)
+model.fit(x, y, nb_epoch=1)
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 6 * 3
+    assert subject.data[1].shape == (32, 3)

@@ -10,6 +10,8 @@ _NAMES = """log div ceil to_float to_int32 to_int64 to_double random_normal rand
     matrix_diag matrix_inverse space_to_depth depth_to_space extract_image_patches is_nan is_inf lgamma
     sparse_tensor_to_dense get_default_graph real imag verify_tensor_all_finite rsqrt mod floormod erf""".split()
 _IMAGE = "resize_images resize_bilinear resize_nearest_neighbor resize_bicubic resize_area".split()
+_LOSSES = """log_loss mean_squared_error absolute_difference huber_loss hinge_loss cosine_distance softmax_cross_entropy
+    sigmoid_cross_entropy sparse_softmax_cross_entropy mean_pairwise_squared_error get_regularization_loss""".split()
 _REDUCTIONS = "sum mean max min prod any all logsumexp".split()
 _RENAMED = {"keep_dims": "keepdims", "reduction_indices": "axis", "dim": "axis"}
 
@@ -17,7 +19,11 @@ _RENAMED = {"keep_dims": "keepdims", "reduction_indices": "axis", "dim": "axis"}
 def understand_tensorflow_1(tensorflow: Any) -> None:
     """They work from now on: the step is traced long after the script has run."""
     old = tensorflow.compat.v1
-    for namespace, older, names in ((tensorflow, old, _NAMES), (tensorflow.image, old.image, _IMAGE)):
+    for namespace, older, names in (
+        (tensorflow, old, _NAMES),
+        (tensorflow.image, old.image, _IMAGE),
+        (tensorflow.losses, old.losses, _LOSSES),
+    ):
         for name in names:
             if not hasattr(namespace, name) and hasattr(older, name):
                 setattr(namespace, name, getattr(older, name))
