@@ -3,7 +3,8 @@
     python benchmarks/estimate/compare_cpu.py [FILE] [NAME ...]
 
 The weights, the optimizer's state and the inputs are there before the step; compared is what the step takes on top.
-As with the measured steps, it is the median of several orders: what is ready together may run in any.
+Of a line with orders (cpu_orders.py) each traced function is simulated in the order that it took; of one without it is
+the median of several that are drawn: what is ready together may run in any.
 Beside it: liveness without aliasing, forwarding or variables, and the formula that people copy (twice the outputs of
 all layers). Both engines of the comparison know the same graph.
 """
@@ -27,7 +28,8 @@ sys.path.insert(0, str(HERE))
 def estimates(row: dict) -> dict[str, float]:
     """Bytes that the step takes by each way of estimating."""
     import keras
-    from cpu_scratch import CPU_OVER, scratch_of
+    from cpu_orders import as_ran, unpacked
+    from cpu_scratch import CPU_OVER, paged, scratch_of
     from measure_cpu import BY_HAND, OPTIMIZERS, step_by_hand
     from subjects import subject
 
@@ -44,18 +46,25 @@ def estimates(row: dict) -> dict[str, float]:
         what.model.train_step = lambda parts: step(*parts)
     program = unrolled(traced(what, as_run=True, on_cpu=True))
     given = sum(sum(op.outputs) for op in program.operations if op.type == "Argument")
+    resident = row["by"] == "resident"
+    if resident:
+        program = paged(program)
+    if "orders" in row:
+        orders = [as_ran(program, names) for names in unpacked(row["orders"])]
+    else:
+        orders = [order.on_one_thread(program, draw) for draw in range(DRAWS)]
     tried = [
         simulate(
             program,
-            order.on_one_thread(program, draw),
-            scratch=scratch_of(program, row["by"] == "resident"),
+            one,
+            scratch=scratch_of(program, resident),
             inside=inside,
             rounding=64,
             over=CPU_OVER,
         )
-        for draw in range(DRAWS)
+        for one in orders
     ]
-    lives = sorted(tried, key=lambda one: one.peak)[DRAWS // 2]
+    lives = sorted(tried, key=lambda one: one.peak)[len(tried) // 2]
     plain = simulate(program, order.queued(program), inside=inside, aliasing=False)
     outputs = 0
     for layer in what.model._flatten_layers(include_self=False):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from oomlint.estimate.worker.graph.kinds import OVER
 from oomlint.estimate.worker.graph.operations import Operation, Program
@@ -17,8 +18,24 @@ from oomlint.estimate.worker.graph.operations import Operation, Program
 # Written over an input, on a CPU only: (output, input).
 CPU_OVER = OVER | {"MaxPoolGrad": (0, 0)}
 WORKING_SET = 30 << 20
+_MAPPED, _PAGE, _HEADER = 8192, 4096, 80  # MALLOC_MMAP_THRESHOLD_ in measure_cpu.py
 # Elements that an image must have for that: more than 49,664 and at most 77,824 in what measure_allocations.py sees.
 WORK_ENOUGH = 64 << 10
+
+
+def paged(program: Program) -> Program:
+    """The program with whole pages for what malloc maps by itself, with a header and alignment."""
+
+    def pages(size: int) -> int:
+        return -(-(size + _HEADER) // _PAGE) * _PAGE if size > _MAPPED else size
+
+    return replace(
+        program,
+        operations=[
+            one if one.type == "Argument" else replace(one, outputs=tuple(map(pages, one.outputs)))
+            for one in program.operations
+        ],
+    )
 
 
 def scratch_of(program: Program, resident: bool = False) -> Callable[[Operation], int]:

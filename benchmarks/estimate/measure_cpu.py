@@ -9,7 +9,8 @@ of resident memory is reset (5 to /proc/self/clear_refs) and one more step is ru
 was resident. That is done three times, and the middle one counts. `loop:mlp:512:adam`: a loop written by hand.
 
 What is ready at the same time runs in an order that is another for each traced function (order.py says why), and the
-peak with it. So the step is traced anew several times: a line has the peak of each, and their median.
+peak with it. So the step is traced anew several times: a line has the peak of each, their median, and the order in
+which each ran (cpu_orders.py).
 """
 
 from __future__ import annotations
@@ -142,13 +143,17 @@ def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> d
     """One configuration, in this process."""
     one_thread()
     model, batch_of, about = prepared(name, batch, optimizer, policy)
-    peaks = []
+    from cpu_orders import packed, ran
+
+    steps, peaks = [], []
     for _ in range(DRAWS):
         step = traced_anew(model, name.startswith(BY_HAND))
         for _ in range(2):
             step(*batch_of)
+        steps.append(step)
         peaks.append(statistics.median_low([_one_peak(step, batch_of) for _ in range(STEPS)]))
-    return with_median(about, peaks, "resident")
+    orders = [ran(step, batch_of) for step in steps]
+    return with_median(about, peaks, "resident") | {"orders": packed(orders)}
 
 
 def split(configuration: str) -> tuple[str, int, str, str]:

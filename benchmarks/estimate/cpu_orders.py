@@ -1,0 +1,85 @@
+"""The order in which a step's operations really ran on a CPU, told by the profiler, for a simulation in that order.
+
+What is ready at the same time runs in an order that differs from one traced function to the next, and by tens of
+percent with it the peak; a traced function keeps its order. So a measured step is compared with the simulation in the
+order that it took: what is compared then is which buffers are there, and not a drawn order.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+from oomlint.estimate.worker.graph.operations import Program
+
+
+def ran(step: Any, batch_of: tuple[Any, ...]) -> list[str]:
+    """The names of the operations of one more step, as they began."""
+    import tensorflow as tf
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    with tempfile.TemporaryDirectory() as folder:
+        options = tf.profiler.experimental.ProfilerOptions(host_tracer_level=3, python_tracer_level=0)
+        tf.profiler.experimental.start(folder, options=options)
+        step(*batch_of)
+        tf.profiler.experimental.stop()
+        space = xplane_pb2.XSpace()
+        space.ParseFromString(next(Path(folder).rglob("*.xplane.pb")).read_bytes())
+    found = []
+    for plane in space.planes:
+        names = {number: data.name for number, data in plane.event_metadata.items()}
+        for line in plane.lines:
+            for event in line.events:
+                name, _, kind = names[event.metadata_id].rpartition(":")  # "name:Type"
+                if name and kind and "::" not in names[event.metadata_id]:
+                    found.append((line.timestamp_ns * 1000 + event.offset_ps, name))
+    return [name for _, name in sorted(found)]
+
+
+def packed(orders: list[list[str]]) -> str:
+    """As one field of a line."""
+    return base64.b85encode(zlib.compress(json.dumps(orders).encode(), 9)).decode()
+
+
+def unpacked(text: str) -> list[list[str]]:
+    """The other way round."""
+    orders: list[list[str]] = json.loads(zlib.decompress(base64.b85decode(text)))
+    return orders
+
+
+def as_ran(program: Program, names: list[str]) -> list[int]:
+    """The program's operations in that order; a loop's have the same name in each round.
+
+    What the profiler does not show (constants, arguments) comes right before what waits for it.
+    """
+    places: dict[str, list[int]] = {}
+    for number, operation in enumerate(program.operations):
+        places.setdefault(operation.name, []).append(number)
+    done: list[int] = []
+    seen: set[int] = set()
+
+    def run(last: int) -> None:
+        stack = [last]
+        while stack:
+            operation = program.operations[stack[-1]]
+            waits = [one for one, _ in operation.inputs if one not in seen]
+            waits += [one for one in operation.controls if one not in seen]
+            if waits and stack[-1] not in seen:
+                stack += waits
+            elif (number := stack.pop()) not in seen:
+                seen.add(number)
+                done.append(number)
+
+    for number, operation in enumerate(program.operations):
+        if operation.type == "Argument":
+            run(number)
+    for name in names:
+        if places.get(name):
+            run(places[name].pop(0))
+    for number in range(len(program.operations)):
+        run(number)
+    return done
