@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oomlint.documents.python_syntax import unwarned
 from oomlint.engine.about_document import broken_cells, internal_error, syntax_error, unused_suppressions
-from oomlint.engine.candidates import is_relevant
+from oomlint.engine.demand import Demand, demanded
 from oomlint.engine.located import locate
 from oomlint.engine.merging import merged
 from oomlint.engine.policy import Policy
@@ -71,9 +71,10 @@ def examine(
     sheets = {document.filename: (document, suppressions)}
     failed = False
     try:
-        if is_relevant(document, policy.literals, resolver):
+        demand = demanded(document, rules, resolver, estimate is not None)
+        if demand is not None:
             source = parse_document(document)
-            findings, broken = _run(source, settings, resolver, rules, estimate)
+            findings, broken = _run(source, settings, resolver, rules, demand, estimate)
             readable = _readable(source, findings)
             located, unlocated = locate(readable, sheets, policy, heeded=heeded)
             for _, finding in findings:
@@ -98,6 +99,7 @@ def _run(
     settings: Settings,
     resolver: ModuleResolver | None,
     rules: Sequence[RegisteredRule],
+    demand: Demand,
     estimate: Estimate | None,
 ) -> tuple[list[tuple[RegisteredRule, Finding]], list[tuple[str, Exception]]]:
     """One dry run, every rule over its trace. A rule that fails loses its own findings only."""
@@ -105,7 +107,9 @@ def _run(
     from oomlint.syntax.recursion import with_room
 
     try:
-        trace: Trace = with_room(lambda: dry_run(source, resolver))
+        # An estimate slices the script out of all that it does.
+        functions = demand.functions if estimate is None else None
+        trace: Trace = with_room(lambda: dry_run(source, resolver, functions))
     except SyntaxFault:  # of a text that only LibCST refuses
         raise
     except Exception as error:

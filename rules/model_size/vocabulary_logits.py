@@ -62,6 +62,7 @@ from oomlint.dryrun.queries.tensor_sizes import formula
 from oomlint.dryrun.queries.vocabulary_outputs import vocabulary_outputs
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import Evidence, Rule, Safety, Severity
+from oomlint.findings.needs import LARGE_IN_LAYERS, TRAINED, TRAINING, Needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,6 +79,7 @@ RULE = Rule(
     fix=Safety.DISPLAY,
     literals=("Dense", "EinsumDense", "Conv1D", "matmul", "einsum"),
     estimated=True,
+    needs=Needs(also=(LARGE_IN_LAYERS, TRAINED), beside=TRAINING),
 )
 
 
