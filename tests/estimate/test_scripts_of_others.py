@@ -427,3 +427,24 @@ model.fit(x, y, nb_epoch=1)
     subject = build(tmp_path, text, monkeypatch)
     assert subject.model.count_params() == 6 * 3
     assert subject.data[1].shape == (32, 3)
+
+
+def test_gpus_that_the_old_backend_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+from keras import backend as K
+from keras.models import Sequential
+from keras.layers import Dense
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(3, input_shape=(5,))])
+parallel = model
+gpus = len(K.tensorflow_backend._get_available_gpus())
+if gpus > 1:
+    parallel = multi_gpu_model(model, gpus=gpus)
+parallel.compile("sgd", "mse")
+parallel.fit(x, y, batch_size=6)
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 6 * 3
+    assert subject.data[0].shape == (6, 5)
+    assert not any("multi_gpu_model" in text for text in subject.assumptions)

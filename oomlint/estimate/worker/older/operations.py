@@ -111,6 +111,7 @@ def _backend_functions(keras: Any, applied: Callable[..., Any]) -> None:
         if inspect.isfunction(function) and function.__module__ == legacy.__name__
     }
     for namespace in (keras.backend, *of_tf_keras(keras, "backend")):
+        namespace.tensorflow_backend = namespace
         for name, function in (functions | _FIXED).items():
             if getattr(namespace, name, function) is function:
                 new = _noted(function, f"keras.backend.{name}", None if name in _OF_SHAPES else applied)
@@ -164,6 +165,7 @@ _FIXED: dict[str, Callable[..., Any]] = {
     "set_session": _nothing,
     "function": _unknown,
     "in_train_phase": _in_training,
+    "_get_available_gpus": lambda: ["/device:GPU:0"],
     "print_tensor": lambda x, message="", summarize=3: x,
     "ndim": lambda x: len(x.shape),
     "int_shape": lambda x: tuple(x.shape),
