@@ -9,7 +9,7 @@ import libcst as cst
 _BLANK = frozenset(
     """lpar rpar leading_lines lines_after_decorators header footer indent comma semicolon colon equal dot lbracket
     rbracket lbrace rbrace trailing_whitespace operator asynchronous first_line newline
-    comment second_colon separator posonly_ind""".split()
+    comment leading_whitespace second_colon separator posonly_ind""".split()
 )
 _TYPES = frozenset(("annotation", "returns"))
 

@@ -54,14 +54,23 @@ class Source:
             self._whole, self._written = None, {}
 
     def written(self, node: cst.CSTNode) -> cst.CSTNode:
-        """A node as it is written: that of the whole tree."""
+        """A node as it is written: that of the whole tree.
+
+        Raises Unlike where that is not like the light one. From then on `module` is the whole tree: run it again.
+        """
         whole = self.whole
         if whole is self.module:
             return node
         if not self._written:
+            from oomlint.syntax.light.nodes import Unlike
             from oomlint.syntax.light.pairing import paired
 
-            self._written = paired(self.module, whole)
+            try:
+                self._written = paired(self.module, whole)
+            except Unlike:
+                self.module, self._parse = whole, None
+                self.statements = self.definitions = None
+                raise
         return self._written.get(id(node), node)
 
     def place(self, node: cst.CSTNode) -> Place:

@@ -8,11 +8,13 @@ import engine_rules as rules
 import pytest
 
 import oomlint.dryrun
+import oomlint.syntax.light.pairing
 from oomlint.documents.lines import Location
 from oomlint.documents.python_file import document_from_bytes, document_from_text
 from oomlint.engine.document import check_document
 from oomlint.findings.model import Safety, Severity
 from oomlint.project.settings import Settings
+from oomlint.syntax.light.nodes import Unlike
 
 SCRIPT = """\
 import tensorflow as tf
@@ -169,6 +171,19 @@ def test_what_only_libcst_cannot_read_is_a_warning():
     (found,) = check(f"{text}{SCRIPT}").diagnostics
     assert (found.code, found.severity) == ("OOM001", Severity.WARNING)
     assert found.message.startswith("oomlint cannot read this file: ")
+
+
+def test_a_light_tree_that_is_unlike_costs_nothing_but_another_run(monkeypatch):
+    asked = []
+
+    def unlike(light, whole):
+        asked.append(light)
+        raise Unlike("a planted difference")
+
+    expected = check(SCRIPT).diagnostics
+    monkeypatch.setattr(oomlint.syntax.light.pairing, "paired", unlike)
+    assert check(SCRIPT).diagnostics == expected
+    assert len(asked) == 1
 
 
 def test_syntax_errors():

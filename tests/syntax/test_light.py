@@ -9,11 +9,14 @@ from pathlib import Path
 
 import libcst as cst
 import pytest
+from robustness.grammar.program import parses, seeded
 
 import oomlint
-from oomlint.documents.python_file import document_from_text
+from oomlint.documents.python_file import document_from_bytes, document_from_text
 from oomlint.syntax.children import code_children, code_fields
 from oomlint.syntax.gates import PARSES
+from oomlint.syntax.light.nodes import Unlike
+from oomlint.syntax.light.pairing import paired
 from oomlint.syntax.light.statements import light_module
 from oomlint.syntax.parse import parse, parse_whole
 from oomlint.syntax.positions import Positions
@@ -222,7 +225,6 @@ def stands(text: str, wanted: str) -> list[tuple[str, str]]:
         ("y = f(a)( b, c = d )\n", "Call", [("f(a)(b, c = d)", "f(a)( b, c = d )"), ("f(a)", "f(a)")]),
         ("'a' 'b'; c\n", "Name", [("c", "c")]),
         ("'a' f'{ b }' f'{c:{d}}'\n", "Name", [("b", "b"), ("c", "c"), ("d", "d")]),
-        # What has no counterpart stands for the whole that it is in.
         ("y = a[(1), (2)]\n", "Integer", [("1", "1"), ("2", "2")]),
         ("y = x. real . imag\n", "Attribute", [("x.real.imag", "x. real . imag"), ("x.real", "x. real")]),
         ("def f(*b, ** c): pass\n", "Param", [("*b", "*b"), ("**c", "** c")]),
@@ -230,6 +232,59 @@ def stands(text: str, wanted: str) -> list[tuple[str, str]]:
 )
 def test_nodes_stand_for_those_of_the_text(text: str, kind: str, expected: list[tuple[str, str]]):
     assert stands(text, kind) == expected
+
+
+LAYOUTS = [
+    "a; b\n",
+    "a; b;\n",
+    "a; \\\n b\nc\n",
+    "a \\\n ; b\n",
+    "from x import y; from z import \\\n w \\\n ; from u import v\n",
+    "x = 1 # c \\\ny = 2\n",
+    "if a: b; c\nd\n",
+    "if a: \\\n b\n",
+    "if a:\n  # c \\\n  b\n",
+    "if a: # c\n  b; c\n  d\n",
+    "if a:\n\x0c  b\n\x0c  c\n",
+    "if a: b\nelif c: d\nelse:\n  if e: f\n  else: g\n",
+    "x = '''a\nb'''; y = 1\n",
+    "def f(\n a\n): return a\n",
+    "class A: x = 1; y = 2\n",
+    "try: a\nfinally: b\n",
+    "a\r\nif b:\r\n\tc; d\r\ne\r\n",
+    "a\rif b:\r\tc; d\re\r",
+    "with a: b; c\n",
+    "while a: b; break\nelse: c\n",
+    "é = 'ä'; ö = 1\n",
+]
+
+
+@pytest.mark.parametrize("text", LAYOUTS)
+def test_statements_of_a_line_are_libcsts(text: str):
+    document = document_from_bytes(f"import keras\n{text}".encode(), "script.py")
+    light, whole = parse(document), parse_whole(document)
+    alike(light.module, whole.module)
+    if light.module is not light.whole:
+        assert set(map(id, code_children(light.module))) <= set(paired(light.module, whole.module))
+
+
+@pytest.mark.parametrize("seed", range(4000, 4120))
+def test_generated_programs_are_libcsts(seed: int):
+    text = seeded(seed)
+    assert parses(text.removeprefix("\ufeff"))
+    document = document_from_bytes(text.encode(), "script.py")
+    alike(parse(document).module, parse_whole(document).module)
+
+
+def test_a_tree_that_is_unlike_is_left_for_libcsts():
+    source = parse(document_from_text("import keras\nx = f( 1 )\n", "script.py"))
+    (call,) = (node.value for node in source.module.body[1].body)
+    assert isinstance(call, cst.Call)
+    object.__setattr__(call, "args", [])
+    with pytest.raises(Unlike):
+        source.code(call)
+    assert source.module is source.whole
+    assert source.code(source.module.body[1].body[0].value) == "f( 1 )"
 
 
 def test_an_expression_that_prints_itself_stands_for_its_string():

@@ -6,25 +6,26 @@ from typing import Any
 
 import libcst as cst
 
-from oomlint.syntax.children import code_children, code_fields
+from oomlint.syntax.children import code_fields
+from oomlint.syntax.light.nodes import Unlike
 
 
 def paired(light: cst.Module, whole: cst.Module) -> dict[int, cst.CSTNode]:
     """The whole tree's nodes by the ids of the light tree's.
 
-    Where the two trees are not alike (strings in parts, `f"{x=}"`) all that stands in the light node stands for the
-    whole one.
+    A string is one node here, which LibCST may have in several that stand behind each other, and its text stands for
+    nothing. Raises Unlike where the two trees differ otherwise.
     """
     found: dict[int, cst.CSTNode] = {id(light): whole}
     stack: list[tuple[cst.CSTNode, cst.CSTNode]] = [(light, whole)]
     while stack:
         ours, theirs = stack.pop()
-        alike = type(ours) is type(theirs) and type(ours) not in _STRINGS
-        pairs = _fields(ours, theirs) if alike else None
-        if pairs is None and type(ours) is cst.FormattedString:
-            pairs = _expressions(ours, theirs)
-        if pairs is None:
-            pairs = [(child, theirs) for child in code_children(ours, types=True)]
+        if type(ours) in _STRINGS and type(theirs) in _STRINGS:
+            pairs = _parts(ours, theirs)
+        elif type(ours) is type(theirs):
+            pairs = _fields(ours, theirs)
+        else:
+            raise Unlike(type(ours).__name__)
         for pair in pairs:
             found[id(pair[0])] = pair[1]
         stack += pairs
@@ -35,29 +36,29 @@ _STRINGS = frozenset((cst.SimpleString, cst.FormattedString, cst.ConcatenatedStr
 _Pairs = list[tuple[cst.CSTNode, cst.CSTNode]]
 
 
-def _fields(ours: cst.CSTNode, theirs: cst.CSTNode) -> _Pairs | None:
-    """The children of two nodes of a kind side by side; None if one has another number of them."""
+def _fields(ours: cst.CSTNode, theirs: cst.CSTNode) -> _Pairs:
+    """The children of two nodes of a kind side by side. Raises Unlike if one has another number of them."""
     pairs: _Pairs = []
     for name in code_fields(type(ours), types=True):
         our: Any = getattr(ours, name)
         their: Any = getattr(theirs, name)
-        if isinstance(our, cst.CSTNode) and isinstance(their, cst.CSTNode):
+        if isinstance(our, cst.CSTNode) != isinstance(their, cst.CSTNode):
+            raise Unlike(f"{type(ours).__name__}.{name}")
+        if isinstance(our, cst.CSTNode):
             pairs.append((our, their))
         elif isinstance(our, (list, tuple)) and isinstance(their, (list, tuple)):
             if len(our) != len(their):
-                return None
+                raise Unlike(f"{type(ours).__name__}.{name}")
             pairs += (pair for pair in zip(our, their) if isinstance(pair[0], cst.CSTNode))
     return pairs
 
 
-def _expressions(ours: cst.CSTNode, theirs: cst.CSTNode) -> _Pairs | None:
-    """The expressions in an f-string, which LibCST may have in several strings that stand behind each other."""
+def _parts(ours: cst.CSTNode, theirs: cst.CSTNode) -> _Pairs:
+    """The replacement fields of two strings side by side."""
     here, there = _replaced(ours), _replaced(theirs)
     if len(here) != len(there):
-        return None
-    pairs: _Pairs = list(zip(here, there))
-    others = [child for child in code_children(ours, types=True) if not any(child is one for one in here)]
-    return [*pairs, *((child, theirs) for child in others)]
+        raise Unlike("FormattedString")
+    return list(zip(here, there))
 
 
 def _replaced(node: cst.CSTNode) -> list[cst.CSTNode]:

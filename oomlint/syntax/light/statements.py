@@ -27,20 +27,28 @@ class _Statements(Expressions):
         """Statements as LibCST groups them: the small ones of a row in one line."""
         lines: list[Any] = []
         smalls: list[Any] = []
-        end = -1
+        before: ast.stmt | None = None
         for node in nodes:
             make = _SMALL_MAKERS.get(type(node))
             if make is None:
                 lines.append(self._compound(node))
-                end = -1
-            elif node.lineno == end:
+                before = None
+                continue
+            if before is not None and self._on_one_line(before, node):
                 smalls.append(make(self, node))
-                end = node.end_lineno or 0
             else:
                 smalls = [make(self, node)]
                 lines.append(made(cst.SimpleStatementLine, body=smalls))
-                end = node.end_lineno or 0
+            before = node
         return lines
+
+    def _on_one_line(self, one: ast.stmt, other: ast.stmt) -> bool:
+        """Whether a statement stands behind another in its line, which backslashes may lead over rows."""
+        if one.end_lineno == other.lineno:
+            return True
+        last, column = one.end_lineno or one.lineno, one.end_col_offset or 0
+        between = [self.rows[last - 1][column:], *self.rows[last : other.lineno - 1]]
+        return all(row.endswith(b"\\") and b"#" not in row for row in between)
 
     def _compound(self, node: ast.stmt) -> cst.BaseCompoundStatement:
         make = _COMPOUND_MAKERS.get(type(node))
@@ -52,10 +60,19 @@ class _Statements(Expressions):
     def suite(self, nodes: Sequence[ast.stmt]) -> cst.BaseSuite:
         """A block; what stands behind the colon of its head is another kind."""
         first = nodes[0]
-        if type(first) in _SMALL_MAKERS and self.rows[first.lineno - 1][: first.col_offset].strip():
+        if type(first) in _SMALL_MAKERS and self._stands_behind(first):
             smalls = [_SMALL_MAKERS[type(one)](self, one) for one in nodes]
             return made(cst.SimpleStatementSuite, body=smalls)
         return made(cst.IndentedBlock, body=self.block(nodes))
+
+    def _stands_behind(self, node: ast.stmt) -> bool:
+        """Whether something stands before a statement in its line. Raises Unlike where that is hard to tell."""
+        if self.rows[node.lineno - 1][: node.col_offset].strip(b" \t\f"):
+            return True
+        above = self.rows[node.lineno - 2] if node.lineno > 1 else b""
+        if not above.endswith(b"\\") or above.lstrip().startswith(b"#"):
+            return False
+        raise Unlike("a backslash")
 
     def _else(self, nodes: Sequence[ast.stmt]) -> cst.Else | None:
         return made(cst.Else, body=self.suite(nodes)) if nodes else None
