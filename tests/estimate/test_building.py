@@ -121,6 +121,25 @@ def test_the_line_of_an_error_is_the_users(tmp_path, monkeypatch):
     assert "rate" in caught.value.message
 
 
+def test_whose_code_a_line_is_of():
+    import json
+    import sysconfig
+
+    from oomlint.estimate.worker import making
+
+    assert not making.of_the_user(json.__file__)
+    assert not making.of_the_user("<frozen importlib._bootstrap>")
+    assert not making.of_the_user(making.__file__)
+    for folder in (
+        "/usr/lib/python3/dist-packages",
+        "/usr/local/lib/python3.12/site-packages",
+        "C:\\site-packages",
+    ):
+        assert not making.of_the_user(f"{folder}/keras/src/layer.py"), folder
+    for folder in ("/usr/src/app", "/content", sysconfig.get_path("stdlib") + "-scripts", "C:\\oomlint"):
+        assert making.of_the_user(f"{folder}/train.py"), folder
+
+
 def test_a_function_with_arguments(tmp_path, monkeypatch):
     text = """
         from tensorflow import keras

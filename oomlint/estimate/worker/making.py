@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -188,14 +189,18 @@ def call(function: Any, arguments: dict[str, Any], where: str) -> Any:
 def _failed(error: Exception, where: str) -> EstimateError:
     import traceback
 
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if "site-packages" not in frame.filename and "/oomlint/estimate/" not in frame.filename
-    ]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if of_the_user(frame.filename)]
     text = f"{type(error).__name__}: {' '.join(str(error).split())[:600]}"
     file, line = (frames[-1].filename, frames[-1].lineno) if frames else (None, None)
     return EstimateError(f"{where} failed with {text}", "build", file, line)
+
+
+def of_the_user(file: str) -> bool:
+    """Whether code is the user's own, of no installed library (in dist-packages on Debian and Colab) nor of Python."""
+    path = file.replace("\\", "/")
+    others = ("/site-packages/", "/dist-packages/", "/oomlint/estimate/")
+    of_python = path.startswith(("<", sysconfig.get_path("stdlib").replace("\\", "/") + "/"))
+    return not of_python and not any(part in path for part in others)
 
 
 def near(name: str, names: Any) -> str:

@@ -299,11 +299,8 @@ def _broken(
         return _asked(named, path, failures)
     file = path
     for frame in traceback.extract_tb(error.__traceback__):
-        if "site-packages" not in frame.filename and "oomlint/estimate" not in frame.filename.replace(
-            "\\", "/"
-        ):
-            if Path(frame.filename).suffix == ".py" and not frame.filename.startswith(sys.base_prefix):
-                file, line = frame.filename, frame.lineno
+        if making.of_the_user(frame.filename) and Path(frame.filename).suffix == ".py":
+            file, line = frame.filename, frame.lineno
     if (
         failures
         and isinstance(error, NameError | AttributeError)

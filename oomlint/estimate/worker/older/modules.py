@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 from oomlint.estimate.worker.older.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.older.layers import old_layers
-from oomlint.estimate.worker.older.names import of_tf_keras, old_functions, old_helpers, signed
+from oomlint.estimate.worker.older.names import namesakes, old_functions, old_helpers, signed
 from oomlint.estimate.worker.older.operations import understand_old_operations
 from oomlint.estimate.worker.older.variables import old_weights, own_variables
 
@@ -329,7 +329,7 @@ def _without_slashes(original: Any) -> Any:
 
 def _old_names(keras: Any, stack: ExitStack) -> None:
     """Attributes of `keras.layers` and the like that are gone."""
-    modules = [keras.layers, *of_tf_keras(keras, "layers")]
+    modules = [keras.layers, *namesakes(keras, "layers")]
     for module in modules:
         for old, new in _RENAMED.items():
             if not hasattr(module, old) and hasattr(keras.layers, new):
@@ -359,7 +359,7 @@ def _old_names(keras: Any, stack: ExitStack) -> None:
         for name in dir(gone):
             if name[0].isupper() and hasattr(keras.optimizers, name):
                 stack.enter_context(patch.object(gone, name, getattr(keras.optimizers, name)))
-    for module in [keras.models, *of_tf_keras(keras, "models")]:
+    for module in [keras.models, *namesakes(keras, "models")]:
         for name in ("Input", "Layer"):
             if not hasattr(module, name):
                 stack.enter_context(patch.object(module, name, getattr(keras, name), create=True))

@@ -15,10 +15,10 @@ from unittest.mock import patch
 
 def old_helpers(keras: Any, stack: ExitStack, used: set[str], assumptions: list[str]) -> None:
     """They are found, until the stack is left."""
-    layers = [keras.layers, *of_tf_keras(keras, "layers")]
+    layers = [keras.layers, *namesakes(keras, "layers")]
     for name, helper in (("merge", _merge(keras, used)), ("Merge", _merge_layer(keras, used))):
         _put(layers, name, helper, stack)
-    utilities = [keras.utils, *of_tf_keras(keras, "utils")]
+    utilities = [keras.utils, *namesakes(keras, "utils")]
     _put(utilities, "multi_gpu_model", _multi_gpu_model(assumptions), stack)
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is None:
@@ -40,17 +40,21 @@ _OPTIMIZERS = {
 }
 
 
-def of_tf_keras(keras: Any, name: str) -> list[Any]:
-    """The modules that `tf.keras.NAME` and `import tensorflow.keras.NAME` give: two, each with names of its own."""
-    if keras.backend.backend() != "tensorflow":
-        return []
+def namesakes(keras: Any, name: str) -> list[Any]:
+    """The modules beside `keras.NAME` that are called so, each with names of its own.
+
+    That is what `tf.keras.NAME` and `import tensorflow.keras.NAME` give; before Keras 3.10 `import keras.NAME`, too.
+    """
+    roots = ["keras"]
+    if keras.backend.backend() == "tensorflow":
+        roots += ["keras._tf_keras.keras", "tensorflow.keras"]
     found = []
-    for root in ("keras._tf_keras.keras", "tensorflow.keras"):
+    for root in roots:
         try:
             found.append(import_module(f"{root}.{name}"))
         except ImportError:  # before TensorFlow 2.16
             continue
-    return found
+    return [module for module in found if module is not getattr(keras, name)]
 
 
 def _put(namespaces: list[Any], name: str, helper: Any, stack: ExitStack) -> None:

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from oomlint.estimate.worker.generation import tree
-from oomlint.estimate.worker.older.names import of_tf_keras
+from oomlint.estimate.worker.older.names import namesakes
 from oomlint.estimate.worker.older.tensorflow_1 import understand_tensorflow_1
 from oomlint.estimate.worker.stand_ins import Missing
 
@@ -110,7 +110,7 @@ def _backend_functions(keras: Any, applied: Callable[..., Any]) -> None:
         for name, function in vars(legacy).items()
         if inspect.isfunction(function) and function.__module__ == legacy.__name__
     }
-    for namespace in (keras.backend, *of_tf_keras(keras, "backend")):
+    for namespace in (keras.backend, *namesakes(keras, "backend")):
         namespace.tensorflow_backend = namespace
         for name, function in (functions | _FIXED).items():
             if getattr(namespace, name, function) is function:
