@@ -3,6 +3,9 @@
 What is ready at the same time runs in an order that differs from one traced function to the next, and by tens of
 percent with it the peak; a traced function keeps its order. So a measured step is compared with the simulation in the
 order that it took: what is compared then is which buffers are there, and not a drawn order.
+
+Not for loops: all rounds of an operation have one name, and rounds of several loops run at once. cpu_truth.jsonl has no
+orders of those.
 """
 
 from __future__ import annotations
