@@ -44,19 +44,17 @@ class Kept:
 
         located._positions = self.positions
         Source.forget_whole = lambda source: None  # type: ignore[method-assign]  # positions are kept with it
-        name = "demanded" if hasattr(engine_document, "demanded") else "is_relevant"
-        demanded = getattr(engine_document, name)
-        answers: dict[Any, Any] = {}
+        is_relevant = engine_document.is_relevant
+        answers: dict[Any, bool] = {}
 
-        def once_demanded(document: Any, asked: Any, resolver: Any, *more: Any) -> Any:
+        def once_relevant(document: Any, literals: frozenset[str], resolver: Any) -> bool:
             """By what the rules' records ask for, which a mutant may change."""
-            records = sorted(str(getattr(one, "rule", one)) for one in asked)
-            key = (document.filename, document.text, *records, *more)
+            key = (document.filename, document.text, literals)
             if key not in answers:
-                answers[key] = demanded(document, asked, resolver, *more)
+                answers[key] = is_relevant(document, literals, resolver)
             return answers[key]
 
-        setattr(engine_document, name, once_demanded)
+        engine_document.is_relevant = once_relevant
 
     def positions(self, source: Any, nodes: Any) -> Any:
         """Where nodes of a source are."""

@@ -29,7 +29,6 @@ from mutations import TooLong, limit  # noqa: E402
 
 from oomlint.documents.python_file import Document, DocumentError, read_document  # noqa: E402
 from oomlint.engine import document as engine  # noqa: E402
-from oomlint.engine.demand import Demand  # noqa: E402
 from oomlint.findings.applying import fix_document  # noqa: E402
 from oomlint.findings.diagnostic import Diagnostic  # noqa: E402
 from oomlint.findings.model import Safety  # noqa: E402
@@ -43,9 +42,9 @@ STARTED = "started"
 FAILURES = ("internal error", "traceback", "too long", "ended the process", "fix")
 
 
-def _open(document: Document, *_: object) -> Demand:
+def _open(document: Document, literals: object, resolver: object) -> bool:
     check_syntax(document)
-    return Demand()
+    return True
 
 
 class _Checks:
@@ -111,7 +110,7 @@ def main() -> None:
     options.add_argument("--shuffled", action="store_true", help="a sample, if the time is short")
     options.add_argument("--done", type=Path, help="where is written which files are done")
     given = options.parse_args()
-    engine.demanded = _open
+    engine.is_relevant = _open
     warnings.simplefilter("ignore")
     files = sorted({path for folder in given.folders for path in folder.rglob("*.py") if path.is_file()})
     if given.shuffled:

@@ -32,7 +32,7 @@ from oomlint.syntax import parse
 from oomlint.syntax.gates import PARSES
 
 PARTS: tuple[tuple[str, ModuleType, str], ...] = (
-    ("second gate", document, "demanded"),
+    ("second gate", document, "is_relevant"),
     ("parses", parse, "parse"),
     ("dry runs", oomlint.dryrun, "dry_run"),
     ("rules", document, "_findings"),

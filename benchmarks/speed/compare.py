@@ -54,15 +54,16 @@ for name in map(str.strip, sys.stdin):
 PREFILTER = """
 import sys
 from pathlib import Path
-from oomlint.engine.demand import demanded
+from oomlint.engine.candidates import is_relevant
 from oomlint.engine.project import Run
+from oomlint.findings.registry import load_rules
 from oomlint.project.configuration import Configurations
 run = Run(Configurations(isolated=True))
 run.add_files([Path(name.strip()) for name in sys.stdin])
+literals = frozenset().union(*(entry.rule.literals for entry in load_rules()))
 for name, document in run.documents.items():
-    configuration = run._configuration(document)
-    consulted = run._consulted(configuration.settings.root)
-    if demanded(document, run._rules_of(configuration), consulted) is not None:
+    settings = run._configuration(document).settings
+    if is_relevant(document, literals, run._consulted(settings.root)):
         print(name)
 """
 

@@ -24,7 +24,7 @@ from oomlint.dryrun.values.program import Class, Function, Instance, Method, Pro
 from oomlint.syntax.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from oomlint.syntax.source import Source
 
@@ -177,7 +177,7 @@ class Run:
         finally:
             self.source, self.scope, self.statement = before
 
-    def enter_uncalled(self, wanted: Collection[tuple[str | None, str]] | None = None) -> None:
+    def enter_uncalled(self) -> None:
         """Enter what nobody called, with unknown arguments.
 
         Every function and method of the checked document, and of its project's modules what a library was given to
@@ -198,8 +198,6 @@ class Run:
             if function.source is not self.source:
                 if function.entered or not (given & {id(first), id(function)} or _of_a_library(function)):
                     continue
-            elif wanted is not None and not function.entered and not _is_wanted(first, wanted):
-                continue
             if function.entered:
                 done.add(id(function.node))
             elif position > defined and id(function.node) in done:
@@ -279,16 +277,6 @@ class Run:
         return calls.method_call(self, method, arguments, place)
 
 
-def _is_wanted(function: Function, wanted: Collection[tuple[str | None, str]]) -> bool:
-    """Whether it is one of some functions, or was made by one that ran."""
-    scope: Scope | None = function.scope
-    while scope is not None:
-        if scope.kind == "function":
-            return True
-        scope = scope.parent
-    return (function.owner and function.owner.name, function.name) in wanted
-
-
 def _of_a_library(function: Function) -> bool:
     """Whether a function is a method that a library calls: its class derives from one of the library's, and is used."""
     owner = function.owner
@@ -297,21 +285,16 @@ def _of_a_library(function: Function) -> bool:
     return bool(owner.library_bases())
 
 
-def dry_run(
-    source: Source,
-    resolver: ModuleResolver | None = None,
-    functions: Collection[tuple[str | None, str]] | None = None,
-) -> Trace:
+def dry_run(source: Source, resolver: ModuleResolver | None = None) -> Trace:
     """Dry-run one parsed document.
 
-    `resolver` finds the project's own modules; without it, names imported from them are unknown. Of what nobody calls
-    only `functions` are entered, where they are given: the innermost class around each, and its name.
+    `resolver` finds the project's own modules; without it, names imported from them are unknown.
     """
     run = Run(source, resolver)
     main = "__main__" if module_name(source) != "__init__" else "package"
     run.modules[id(source)] = ProjectModule(run.scope, source.document)
     run.run_module(source, run.scope, main)
-    run.enter_uncalled(functions)
+    run.enter_uncalled()
     run.trace.seal()
     return run.trace
 

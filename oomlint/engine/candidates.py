@@ -1,11 +1,19 @@
-"""The first gate, for a document in its project: a script may reach Keras through a module."""
+"""The second gate, for a document in its project: a script may call what a rule looks for through a module.
+
+`dataset(paths)` in a training script names no `shuffle`; the helper module that it imports does, and only
+the script knows how many paths there are.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from oomlint.project.modules import LIBRARIES
+from oomlint.syntax.gates import SyntaxFault, check_syntax, has_candidate, is_candidate
 
 if TYPE_CHECKING:
     from oomlint.documents.python_file import Document
@@ -56,3 +64,57 @@ def reaches(raw: bytes, find: Callable[[str, int], Path | None], leads: Callable
             if path is not None and leads(path):
                 return True
     return False
+
+
+def is_relevant(document: Document, literals: frozenset[str], resolver: object) -> bool:
+    """Whether the document, or a module of its project that it imports, has work for a rule.
+
+    Raises SyntaxFault if the document itself does not parse.
+    """
+    tree = check_syntax(document)
+    if tree is None:
+        return is_candidate(document, literals)
+    if has_candidate(tree, literals):
+        return True
+    if not isinstance(resolver, Neighbours):
+        return False
+    seen = {document.filename}
+    waiting = [(document, tree)]
+    while waiting:
+        importer, tree = waiting.pop()
+        for module, level in _imports(tree):
+            found = resolver.peek(importer, module, level)
+            if found is None or found.filename in seen:
+                continue
+            seen.add(found.filename)
+            try:
+                below = check_syntax(found)
+            except SyntaxFault:
+                continue
+            if below is None:
+                continue
+            if has_candidate(below, literals):
+                return True
+            waiting.append((found, below))
+    return False
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Modules that a file imports, and names imported from packages, which may be modules too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if not _is_library(alias.name):
+                    yield alias.name, 0
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level == 0 and _is_library(base):
+                continue
+            yield base, node.level
+            for alias in node.names:
+                yield f"{base}.{alias.name}" if base else alias.name, node.level
+
+
+def _is_library(module: str) -> bool:
+    """Whether the dry run takes a module for a library's, even where the project is a copy of that library."""
+    return module.partition(".")[0] in LIBRARIES

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oomlint.documents.python_syntax import unwarned
 from oomlint.engine.about_document import broken_cells, internal_error, syntax_error, unused_suppressions
-from oomlint.engine.demand import Demand, demanded
+from oomlint.engine.candidates import is_relevant
 from oomlint.engine.located import locate
 from oomlint.engine.merging import merged
 from oomlint.engine.policy import Policy
@@ -79,11 +79,10 @@ def examine(
     sheets = {document.filename: (document, suppressions)}
     failed = False
     try:
-        demand = demanded(document, rules, resolver, estimate is not None)
-        if demand is not None:
+        if is_relevant(document, policy.literals, resolver):
             source = parse_document(document)
             located, broken = _with_trees_as_written(
-                lambda: _run(source, settings, resolver, rules, demand, estimate),
+                lambda: _run(source, settings, resolver, rules, estimate),
                 lambda findings: locate(_readable(source, findings), sheets, policy, heeded=heeded),
             )
             diagnostics += located
@@ -105,7 +104,6 @@ def _run(
     settings: Settings,
     resolver: ModuleResolver | None,
     rules: Sequence[RegisteredRule],
-    demand: Demand,
     estimate: Estimate | None,
 ) -> tuple[list[tuple[RegisteredRule, Finding]], list[tuple[str, Exception]]]:
     """One dry run, every rule over its trace. A rule that fails loses its own findings only."""
@@ -113,9 +111,7 @@ def _run(
     from oomlint.syntax.recursion import with_room
 
     try:
-        # An estimate slices the script out of all that it does.
-        functions = demand.functions if estimate is None else None
-        trace: Trace = with_room(lambda: dry_run(source, resolver, functions))
+        trace: Trace = with_room(lambda: dry_run(source, resolver))
     except (SyntaxFault, Unlike):  # only LibCST refuses the text, or has another tree of it
         raise
     except Exception as error:

@@ -22,6 +22,7 @@ class Policy:
 
     def __init__(self, settings: Settings, rules: Sequence[RegisteredRule]) -> None:
         self.settings = settings
+        self.literals = frozenset(literal for entry in rules for literal in entry.rule.literals)
         # All rules, selected or not: a suppression of a rule that does not run is no mistake.
         self.known = {entry.code: entry.rule.name for entry in (*load_rules(), *rules)}
         self.known |= {rule.code: rule.name for rule in OWN_RULES}

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     # Told of each report when it is there: its number (0: it was kept from an earlier run), of how many.
     Watcher = Callable[[int, int, Report], None]
 
-# Characters of text whose trees are kept for importers to come: about 50 MB, 26 bytes a character. Neighbours import
-# the same modules: over every sixth file of keras-hub no fewer trees are made with three times as much.
-_KEPT = 2_000_000
+# Characters of text whose trees are kept for importers to come: about 30 MB, 26 bytes a character. Neighbours import
+# the same modules: over every sixth file of keras-hub 520 trees are made with twice as much, and 650 with this.
+_KEPT = 1_200_000
 
 # Files up to which a run that met no Keras still asks what they import: a hook gets the changed files alone,
 # a folder of thousands without Keras is done after its bytes are read.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oomlint.project.modules import ModuleFinder
 
@@ -22,7 +22,6 @@ class ProjectModules:
         self.finder = ModuleFinder(root)
         self.read = read
         self.parse = parse
-        self.kept: dict[Any, Any] = {}  # what `engine.demand` knows of modules, for as long as the run lasts
 
 
 class Consulted:
@@ -32,7 +31,6 @@ class Consulted:
         self._modules = modules
         self.asked: dict[tuple[Path, str, int], Path | None] = {}
         self._folders: dict[str, Path] = {}
-        self.kept = modules.kept
 
     def find(self, folder: Path, module: str, level: int) -> Path | None:
         """The file of a module that a file in `folder` imports, or None where the project has none."""

@@ -10,8 +10,6 @@ from enum import Enum, IntEnum
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from oomlint.findings.needs import ANY, Needs
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -99,8 +97,7 @@ class Rule:
     `literals` are identifiers of which the file must call or define one for the rule to have work;
     `backends` are those of Keras on which its cause exists (None: whatever Keras runs on);
     `estimated`: it has more to say where the script's training step was estimated (`check --estimate`);
-    `options`: what a project can set for it in `[tool.oomlint.rules.CODE]`;
-    `needs`: what has to be there besides, so that less has to be run.
+    `options`: what a project can set for it in `[tool.oomlint.rules.CODE]`.
     """
 
     code: str
@@ -112,7 +109,6 @@ class Rule:
     backends: frozenset[str] | None = None
     estimated: bool = False
     options: tuple[RuleOption[Any], ...] = ()
-    needs: Needs = ANY
 
     def value(self, option: RuleOption[T], settings: Settings) -> T:
         """What is in force for one of its options."""

@@ -63,7 +63,6 @@ from oomlint.dryrun.queries.saved_activations import certain, saved_activations,
 from oomlint.dryrun.queries.trained_models import clearly_trained
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE_IN_LAYERS, TRAINED, Needs
 from oomlint.syntax.blocks import imports_of
 from oomlint.syntax.edits import AddImport, Edit, InsertAfter
 
@@ -81,7 +80,6 @@ RULE = Rule(
     severity=Severity.NOTE,
     fix=Safety.UNSAFE,
     literals=("compile", "GradientTape"),
-    needs=Needs(also=(LARGE_IN_LAYERS, TRAINED)),
 )
 
 WITHOUT_TENSOR_CORES = ("P100", "GTX-1080-Ti")  # compute capability below 7.0

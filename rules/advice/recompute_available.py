@@ -68,7 +68,6 @@ from oomlint.dryrun.queries.saved_activations import certain, complete, recomput
 from oomlint.dryrun.queries.trained_models import clearly_trained
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import Evidence, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE_IN_LAYERS, TRAINED, TRAINING, Needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +82,6 @@ RULE = Rule(
     severity=Severity.NOTE,
     fix=Safety.DISPLAY,
     literals=("fit", "fit_generator", "train_on_batch", "GradientTape"),
-    needs=Needs(also=(LARGE_IN_LAYERS, TRAINED), beside=TRAINING),
 )
 
 

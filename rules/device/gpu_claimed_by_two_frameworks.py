@@ -67,7 +67,6 @@ from oomlint.dryrun.queries.other_frameworks import jax_trains, torch_trains
 from oomlint.dryrun.trace import Branch, Call, Trace
 from oomlint.dryrun.values.base import Const
 from oomlint.findings.model import Evidence, Finding, Rule, Safety, Severity
-from oomlint.findings.needs import Needs
 from oomlint.project.settings import Settings
 
 RULE = Rule(
@@ -87,7 +86,6 @@ RULE = Rule(
         ),
         *("load", "builder", "as_numpy", "image_dataset_from_directory", "read_file"),
     ),
-    needs=Needs(also=(("jax", "torch"),), in_scripts=True),
 )
 
 BLOCK = ('{tf}.config.set_visible_devices([], "GPU")',)

@@ -67,13 +67,10 @@ from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, deref
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import block_of, imports_of, index_of, names_bound, names_read
 from oomlint.syntax.edits import MoveBefore
 from oomlint.syntax.place import Place
-
-VARIABLES = ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "CUDA_VISIBLE_DEVICES")
 
 RULE = Rule(
     code="OOM102",
@@ -87,18 +84,6 @@ RULE = Rule(
         "set_visible_devices",
         "environ",
         "putenv",
-    ),
-    needs=Needs(
-        also=(
-            (
-                "set_memory_growth",
-                "set_logical_device_configuration",
-                "set_virtual_device_configuration",
-                "set_visible_devices",
-                *VARIABLES,
-                *(f"'{name}'" for name in VARIABLES),
-            ),
-        ),
     ),
 )
 
@@ -161,7 +146,7 @@ def _variables(trace: Trace, makers: list[Call]) -> Iterator[Finding]:
     listed = [
         call for call in trace.calls("tf.config.list_physical_devices") if call.const("device_type") != "CPU"
     ]
-    for name in VARIABLES:
+    for name in ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "CUDA_VISIBLE_DEVICES"):
         writes = list(environment(trace, name))
         for call, value in writes[:1]:
             # Finding the GPUs starts CUDA, which reads its variable then; TensorFlow reads its own later.

@@ -73,7 +73,6 @@ from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.base import Const, deref
 from oomlint.dryrun.values.training import Layer, Model
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Rule, Safety, Severity
-from oomlint.findings.needs import FIT, Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.place import Place
 
@@ -84,7 +83,6 @@ RULE = Rule(
     fix=Safety.UNSAFE,
     literals=("fit", "fit_generator", "train_on_batch", "apply_gradients", "minimize"),
     backends=TENSORFLOW_BACKEND,
-    needs=Needs(also=((*FIT, ".apply_gradients", ".minimize"),), in_scripts=True),
 )
 
 FITS = ("keras.Model.fit", "keras.Model.fit_generator")

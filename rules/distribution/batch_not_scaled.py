@@ -68,7 +68,6 @@ from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.devices import ReplicaCount
 from oomlint.dryrun.values.training import Strategy
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import STRATEGIES, Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.edits import AddArgument, Edit, Replace
 
@@ -79,7 +78,6 @@ RULE = Rule(
     fix=Safety.UNSAFE,
     literals=("fit", "run", "experimental_distribute_dataset", "distribute_datasets_from_function"),
     backends=TENSORFLOW_BACKEND,
-    needs=Needs(also=(STRATEGIES,)),
 )
 
 READERS = (

@@ -74,7 +74,6 @@ from oomlint.dryrun.trace import Body, Call, Context, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref
 from oomlint.dryrun.values.training import Model, Optimizer, Strategy
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import STRATEGIES, Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import index_of
 from oomlint.syntax.edits import Edit, MoveAfter, MoveBefore
@@ -87,7 +86,6 @@ RULE = Rule(
     fix=Safety.UNSAFE,
     literals=("scope", "run", "MirroredStrategy", "MultiWorkerMirroredStrategy", "TPUStrategy"),
     backends=TENSORFLOW_BACKEND,
-    needs=Needs(also=(STRATEGIES,)),
 )
 
 HELP = "make the model and its optimizer inside `with strategy.scope():`"

@@ -72,7 +72,6 @@ from oomlint.dryrun.values.base import Unknown, deref, tags_of
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.dryrun.values.training import Strategy
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import STRATEGIES, Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.edits import Replace
 
@@ -83,7 +82,6 @@ RULE = Rule(
     fix=Safety.UNSAFE,
     literals=("run", "experimental_run_v2", "apply_gradients"),
     backends=TENSORFLOW_BACKEND,
-    needs=Needs(also=(STRATEGIES,)),
 )
 
 RUN = ("tf.distribute.Strategy.run", "tf.distribute.Strategy.experimental_run_v2")

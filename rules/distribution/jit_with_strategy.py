@@ -59,7 +59,6 @@ from oomlint.dryrun.values.base import Opaque, Value, deref
 from oomlint.dryrun.values.program import Function, Method
 from oomlint.dryrun.values.training import Strategy
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import STRATEGIES, Needs
 from oomlint.syntax.edits import Replace
 
 if TYPE_CHECKING:
@@ -73,7 +72,6 @@ RULE = Rule(
     literals=("jit_compile", "experimental_compile"),
     preview=True,
     backends=TENSORFLOW_BACKEND,
-    needs=Needs(also=(STRATEGIES,)),
 )
 
 NAMES = ("jit_compile", "experimental_compile")  # the second until TensorFlow 2.4

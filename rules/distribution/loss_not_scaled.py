@@ -95,7 +95,6 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Unknown, deref
 from oomlint.dryrun.values.training import Strategy
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import STRATEGIES, Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import imports_of
 from oomlint.syntax.edits import Edit, Replace, Wrap
@@ -108,7 +107,6 @@ RULE = Rule(
     fix=Safety.UNSAFE,
     literals=("gradient", "compile"),
     backends=TENSORFLOW_BACKEND,
-    needs=Needs(also=(STRATEGIES,)),
 )
 
 SUMMED = "gradients of the replicas are summed"

@@ -65,7 +65,6 @@ from oomlint.dryrun.values.base import Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Model, Optimizer, Strategy
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Rule, Safety, Severity
-from oomlint.findings.needs import STRATEGIES, Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.place import Place
 
@@ -76,7 +75,6 @@ RULE = Rule(
     fix=Safety.DISPLAY,
     literals=("scope",),
     backends=TENSORFLOW_BACKEND,
-    needs=Needs(also=(STRATEGIES,)),
 )
 
 # What a function from elsewhere that makes a model is called, and what others are.

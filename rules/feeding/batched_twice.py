@@ -59,7 +59,6 @@ from oomlint.dryrun.values.base import Mapping, Sequence, deref, tags_of
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.model import Evidence, Finding, Rule, Safety, Severity
-from oomlint.findings.needs import MODES, Needs
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -71,7 +70,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("batch", "padded_batch", "ragged_batch"),
-    needs=Needs(also=((".batch", ".padded_batch", ".ragged_batch"),), beside=MODES),
 )
 
 CALLS = ("tf.data.Dataset.batch", "tf.data.Dataset.padded_batch", "tf.data.Dataset.ragged_batch")

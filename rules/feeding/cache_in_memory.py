@@ -85,7 +85,6 @@ from oomlint.dryrun.values.base import Unknown, Value
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import MODES, Needs
 from oomlint.findings.pipeline_fixes import moved_before
 from oomlint.syntax.edits import AddArgument
 from oomlint.syntax.place import Place
@@ -100,7 +99,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("cache",),
-    needs=Needs(also=((".cache",),), beside=MODES),
 )
 
 WORTH_A_NOTE = 16 * 1024  # bytes of an example: below, a set of unknown length is rarely a matter of memory

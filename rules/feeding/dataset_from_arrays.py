@@ -69,7 +69,6 @@ from oomlint.dryrun.values.base import Mapping, Sequence, Unknown, Value, deref,
 from oomlint.dryrun.values.data import Dataset
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import MODES, Needs
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -81,7 +80,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("from_tensor_slices", "from_tensors", "disable_eager_execution", "disable_v2_behavior"),
-    needs=Needs(beside=MODES),
 )
 
 SOURCES = ("tf.data.Dataset.from_tensor_slices", "tf.data.Dataset.from_tensors")

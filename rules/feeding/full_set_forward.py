@@ -66,7 +66,6 @@ from oomlint.dryrun.values.base import Sequence, Value, deref
 from oomlint.dryrun.values.training import Layer, Model, Tape
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE, MAKES, MODES, READS, Needs
 from oomlint.syntax.edits import Replace
 
 if TYPE_CHECKING:
@@ -79,7 +78,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("Model", "Sequential", "load_model", "applications", "model_from_json", "clone_model"),
-    needs=Needs(also=((*LARGE, *READS),), here=((*MAKES, *READS),), in_layers=False, beside=MODES),
 )
 
 FEW_ROWS = 1_000

@@ -69,7 +69,6 @@ from oomlint.dryrun.values.data import leaves, structure_size
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Finding, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE, MODES, Needs
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -81,7 +80,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("predict", "predict_generator"),
-    needs=Needs(also=(LARGE, (".predict", ".predict_generator")), beside=MODES),
 )
 
 METHODS = ("keras.Model.predict", "keras.Model.predict_generator")

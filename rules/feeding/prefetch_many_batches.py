@@ -63,7 +63,6 @@ from oomlint.dryrun.values.base import Const, Opaque, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import MODES, Needs
 from oomlint.findings.pipeline_fixes import tensorflow_name
 from oomlint.findings.rule_options import RuleOption
 from oomlint.syntax.edits import Replace
@@ -85,7 +84,6 @@ RULE = Rule(
     fix=Safety.SAFE,
     literals=("prefetch", "prefetch_to_device"),
     options=(BATCHES,),
-    needs=Needs(also=((".prefetch", "prefetch_to_device"),), beside=MODES),
 )
 
 DOZENS = 16

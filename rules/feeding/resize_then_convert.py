@@ -75,7 +75,6 @@ from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref, t
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.training import Layer, Model
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import MODES, Needs
 from oomlint.syntax.blocks import in_one_block
 from oomlint.syntax.edits import Edit, RemoveStatement, Replace, Wrap
 
@@ -89,7 +88,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     fix=Safety.UNSAFE,
     literals=("convert_image_dtype",),
-    needs=Needs(beside=MODES),
 )
 
 CONVERT = "tf.image.convert_image_dtype"

@@ -80,7 +80,6 @@ from oomlint.dryrun.values.base import Const, Step, deref
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE, MODES, Needs
 from oomlint.findings.pipeline_fixes import moved_before
 
 if TYPE_CHECKING:
@@ -93,9 +92,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("shuffle", "shuffle_and_repeat", "image_dataset_from_directory"),
-    needs=Needs(
-        also=(LARGE, (".shuffle", "shuffle_and_repeat", "image_dataset_from_directory")), beside=MODES
-    ),
 )
 
 # What the buffer itself takes for a tensor, however small: 140 B for a view of an array, 165 to 195 B for others.

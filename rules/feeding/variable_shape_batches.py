@@ -56,7 +56,6 @@ from oomlint.dryrun.values.base import Const, Mapping, Sequence, Slice, Unknown,
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.dryrun.values.indexing import keys_of
 from oomlint.findings.model import Evidence, Finding, Rule, Safety, Severity
-from oomlint.findings.needs import MODES, Needs
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -68,7 +67,6 @@ RULE = Rule(
     severity=Severity.NOTE,
     fix=Safety.DISPLAY,
     literals=("padded_batch", "pad_sequences"),
-    needs=Needs(beside=MODES),
 )
 
 LESS = frozenset({"lt", "le", "less", "less_equal"})

@@ -68,7 +68,6 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE, MODES, Needs
 from oomlint.findings.pipeline_fixes import tensorflow_name
 from oomlint.syntax.edits import Edit, InsertBefore, RemoveArgument, Replace
 from oomlint.syntax.uses import evaluated_by, uses
@@ -84,7 +83,6 @@ RULE = Rule(
     fix=Safety.UNSAFE,
     literals=("fit", "evaluate", "predict"),
     backends=TENSORFLOW_BACKEND,
-    needs=Needs(also=(LARGE, (".fit", ".evaluate", ".predict")), beside=MODES),
 )
 
 METHODS = ("keras.Model.fit", "keras.Model.evaluate", "keras.Model.predict")

@@ -69,7 +69,6 @@ from oomlint.dryrun.values.base import Const, Sequence, Value, deref
 from oomlint.dryrun.values.shapes import number
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import FIT, LOOPS, MODES, READS, Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.edits import InsertAfter, InsertBefore, Replace
 from oomlint.syntax.uses import uses
@@ -80,12 +79,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("append", "concatenate", "vstack", "hstack", "row_stack"),
-    needs=Needs(
-        also=((*READS, *FIT, ".flow", "GradientTape"),),
-        here=(("numpy",), (".append", ".concatenate", ".vstack", ".hstack", ".row_stack"), LOOPS),
-        in_tests=False,
-        beside=MODES,
-    ),
 )
 
 _GROWING = ("numpy.append", "numpy.concatenate", "numpy.vstack", "numpy.hstack", "numpy.row_stack")

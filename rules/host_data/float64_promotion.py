@@ -64,25 +64,21 @@ from oomlint.dryrun.values.base import Const, Sequence, Value, deref
 from oomlint.dryrun.values.shapes import known
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE, MODES, NUMPY, Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.edits import AddArgument, Wrap
 from oomlint.syntax.place import Place
-
-MAKES_FLOATS = (
-        "zeros", "ones", "empty", "ndarray", "full", "eye", "identity", "linspace", "arange", "rand", "randn", "random",
-        "uniform", "normal", "standard_normal", "randint", "integers", "fromfile", "memmap", "reshape", "load_data",
-        "to_categorical", "flow", "divide", "multiply", "array", "asarray", "stack", "vstack", "concatenate",
-)  # fmt: skip
 
 RULE = Rule(
     code="OOM204",
     name="float64-promotion",
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
-    literals=MAKES_FLOATS,
-    needs=Needs(also=(LARGE,), here=(MAKES_FLOATS, NUMPY), beside=MODES),
-)
+    literals=(
+        "zeros", "ones", "empty", "ndarray", "full", "eye", "identity", "linspace", "arange", "rand", "randn", "random",
+        "uniform", "normal", "standard_normal", "randint", "integers", "fromfile", "memmap", "reshape", "load_data",
+        "to_categorical", "flow", "divide", "multiply", "array", "asarray", "stack", "vstack", "concatenate",
+    ),
+)  # fmt: skip
 
 _FLOW = "keras.preprocessing.image.ImageDataGenerator.flow"
 _ONE_HOT = "keras.utils.to_categorical"

@@ -71,7 +71,6 @@ from oomlint.dryrun.values.dtypes import dtype_of
 from oomlint.dryrun.values.program import Library
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import LOOPS, MODES, READS, TRIALS, Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.place import Place
 
@@ -93,7 +92,6 @@ RULE = Rule(
         "ones",
         "ndarray",
     ),
-    needs=Needs(also=(READS, (*LOOPS, *TRIALS)), in_tests=False, beside=MODES),
 )
 
 _STACKING = (

@@ -64,7 +64,6 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, deref
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE, LOOPS, MODES, NUMPY, Needs
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
@@ -78,7 +77,6 @@ RULE = Rule(
     fix=Safety.DISPLAY,
     literals=("concatenate", "vstack", "hstack", "stack", "array", "asarray"),
     preview=True,
-    needs=Needs(also=(NUMPY, LARGE, LOOPS), in_tests=False, beside=MODES),
 )
 
 JOINING = (

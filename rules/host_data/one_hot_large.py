@@ -77,7 +77,6 @@ from oomlint.dryrun.values.shapes import dimension_at, number
 from oomlint.dryrun.values.training import Layer, Model
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import FIT, Needs
 from oomlint.project.settings import Settings
 
 RULE = Rule(
@@ -86,18 +85,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("to_categorical", "eye", "identity", "zeros", "one_hot", "LabelBinarizer"),
-    needs=Needs(
-        also=(
-            (
-                *FIT,
-                "categorical_crossentropy",
-                "softmax_cross_entropy_with_logits",
-                "softmax_cross_entropy_with_logits_v2",
-                "CategoricalCrossentropy",
-            ),
-        ),
-        in_tests=False,
-    ),
 )
 
 MANY = 1_000  # classes

@@ -87,7 +87,6 @@ from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.shapes import number
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import DRAWS, LARGE, MODES, Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.uses import Use, uses
 
@@ -97,17 +96,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("deque", "append", "zeros", "ones", "empty", "OutOfGraphReplayBuffer", "WrappedReplayBuffer"),
-    needs=Needs(
-        also=((*DRAWS, *LARGE),),
-        here=(
-            (*DRAWS, ".[]="),
-            (*DRAWS, "numpy"),
-            (*DRAWS, "zeros", "empty", "ones", "full"),
-            (".append", "OutOfGraphReplayBuffer", "WrappedReplayBuffer", ".[]="),
-        ),
-        in_tests=False,
-        beside=MODES,
-    ),
 )
 
 TRANSITION = 4  # state, action, reward and the state after; often whether it ended, too

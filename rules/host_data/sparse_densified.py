@@ -77,7 +77,6 @@ from oomlint.dryrun.values.shapes import dimension_at, number
 from oomlint.dryrun.values.training import Layer, Model
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import FIT, Needs
 from oomlint.project.settings import Settings
 
 RULE = Rule(
@@ -89,7 +88,6 @@ RULE = Rule(
         "toarray", "todense", "A", "texts_to_matrix", "sequences_to_matrix", "OneHotEncoder", "DictVectorizer",
         "get_dummies", "TextVectorization",
     ),
-    needs=Needs(also=((*FIT, ".flow", ".apply_gradients", ".adapt", "GradientTape"),)),
 )  # fmt: skip
 
 WIDE = 1_000  # columns

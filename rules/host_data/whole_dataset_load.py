@@ -94,7 +94,6 @@ from oomlint.dryrun.values.base import Const, Sequence, deref, tags_of
 from oomlint.dryrun.values.shapes import dimension_at
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import FIT, Needs
 from oomlint.project.settings import Settings
 
 RULE = Rule(
@@ -106,7 +105,6 @@ RULE = Rule(
         "load", "loads", "loadtxt", "genfromtxt", "fromfile", "loadmat", "File", "open_group", "read_csv",
         "read_table", "read_parquet", "read_feather", "read_pickle", "read_hdf", "read_json", "read_sql", "adapt",
     ),
-    needs=Needs(also=((*FIT, ".flow", ".apply_gradients", ".adapt", "GradientTape"),), in_tests=False),
 )  # fmt: skip
 
 MAX_CODE = 50  # of the reader's own text in a message

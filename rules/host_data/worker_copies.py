@@ -95,7 +95,6 @@ from oomlint.dryrun.values.data import leaves, structure_size
 from oomlint.dryrun.values.program import Instance, Library
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import FIT, WORKERS, Needs
 from oomlint.project.settings import Settings
 from oomlint.syntax.place import Place
 
@@ -105,10 +104,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.DISPLAY,
     literals=("fit", "fit_generator", "evaluate", "evaluate_generator", "predict", "predict_generator"),
-    needs=Needs(
-        also=((*FIT, ".evaluate", ".evaluate_generator", ".predict", ".predict_generator"), WORKERS),
-        in_tests=False,
-    ),
 )
 
 _ARGUMENTS = ("workers", "use_multiprocessing", "max_queue_size")

@@ -75,7 +75,6 @@ from oomlint.dryrun.queries.trained_models import clearly_trained
 from oomlint.dryrun.sizes import human
 from oomlint.findings.estimates import estimated
 from oomlint.findings.model import Evidence, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE_IN_LAYERS, TRAINED, TRAINING, Needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +90,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     fix=Safety.DISPLAY,
     literals=("fit", "fit_generator", "train_on_batch", "GradientTape"),
-    needs=Needs(also=(LARGE_IN_LAYERS, TRAINED), beside=TRAINING),
 )
 
 

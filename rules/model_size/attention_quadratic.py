@@ -67,7 +67,6 @@ from oomlint.dryrun.queries.attention_scores import attention_scores
 from oomlint.dryrun.queries.tensor_sizes import formula
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE_IN_LAYERS, TRAINED, TRAINING, Needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +92,6 @@ RULE = Rule(
     ),
     backends=TENSORFLOW_BACKEND,
     estimated=True,
-    needs=Needs(also=(LARGE_IN_LAYERS, TRAINED), beside=TRAINING),
 )
 
 

@@ -69,7 +69,6 @@ from oomlint.dryrun.queries.embedding_tables import embedding_tables
 from oomlint.dryrun.queries.tensor_sizes import Factor
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import Evidence, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE_IN_LAYERS, TRAINED, TRAINING, Needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +85,6 @@ RULE = Rule(
     fix=Safety.DISPLAY,
     literals=("Embedding", "embedding_lookup", "add_weight"),
     estimated=True,
-    needs=Needs(also=(LARGE_IN_LAYERS, TRAINED), beside=TRAINING),
 )
 
 

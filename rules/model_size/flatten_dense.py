@@ -70,7 +70,6 @@ from oomlint.dryrun.sizes import human
 from oomlint.dryrun.values.arrays import shape_text
 from oomlint.dryrun.values.base import merge
 from oomlint.findings.model import Evidence, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE_IN_LAYERS, TRAINED, TRAINING, Needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +85,6 @@ RULE = Rule(
     fix=Safety.DISPLAY,
     literals=("Dense", "VGG16", "VGG19"),
     estimated=True,
-    needs=Needs(also=(LARGE_IN_LAYERS, TRAINED), beside=TRAINING),
 )
 
 

@@ -85,7 +85,6 @@ from oomlint.dryrun.queries.tensor_sizes import formula
 from oomlint.dryrun.queries.trained_models import clearly_trained
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE_IN_LAYERS, TRAINED, TRAINING, Needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +102,6 @@ RULE = Rule(
     literals=("LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "TimeDistributed"),
     backends=TENSORFLOW_BACKEND,
     estimated=True,
-    needs=Needs(also=(LARGE_IN_LAYERS, TRAINED), beside=TRAINING),
 )
 
 

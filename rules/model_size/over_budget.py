@@ -63,7 +63,6 @@ from oomlint.dryrun.queries.batch_numbers import batch_number
 from oomlint.dryrun.sizes import human
 from oomlint.findings.estimates import estimated
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import Needs
 from oomlint.syntax.edits import AddArgument, Replace
 
 if TYPE_CHECKING:
@@ -82,7 +81,6 @@ RULE = Rule(
     fix=Safety.UNSAFE,
     literals=("fit", "fit_generator", "train_on_batch", "GradientTape"),
     estimated=True,
-    needs=Needs(also=((),)),  # nothing without an estimate
 )
 
 

@@ -62,7 +62,6 @@ from oomlint.dryrun.queries.tensor_sizes import formula
 from oomlint.dryrun.queries.vocabulary_outputs import vocabulary_outputs
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import Evidence, Rule, Safety, Severity
-from oomlint.findings.needs import LARGE_IN_LAYERS, TRAINED, TRAINING, Needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +78,6 @@ RULE = Rule(
     fix=Safety.DISPLAY,
     literals=("Dense", "EinsumDense", "Conv1D", "matmul", "einsum"),
     estimated=True,
-    needs=Needs(also=(LARGE_IN_LAYERS, TRAINED), beside=TRAINING),
 )
 
 

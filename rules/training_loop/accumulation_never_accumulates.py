@@ -79,7 +79,6 @@ from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.base import Const, Unknown, Value
 from oomlint.dryrun.values.training import Division, Gradients, Optimizer
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import GRADIENTS, Needs
 from oomlint.syntax.edits import AddArgument, Edit, RemoveStatement, Replace
 
 if TYPE_CHECKING:
@@ -92,7 +91,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     fix=Safety.UNSAFE,
     literals=("apply_gradients", "apply", "minimize"),
-    needs=Needs(also=((".apply_gradients", ".apply", ".minimize"), GRADIENTS)),
 )
 
 ARGUMENT = "gradient_accumulation_steps"

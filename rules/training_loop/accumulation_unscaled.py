@@ -84,7 +84,6 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Value, deref
 from oomlint.dryrun.values.training import Gradients, Optimizer, Strategy, StrategyScope
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import GRADIENTS, Needs
 from oomlint.syntax.edits import Replace
 
 if TYPE_CHECKING:
@@ -97,12 +96,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("apply_gradients", "apply", "gradient_accumulation_steps"),
-    needs=Needs(
-        also=(
-            (".apply_gradients", ".apply", "gradient_accumulation_steps"),
-            ("gradient_accumulation_steps", *GRADIENTS),
-        )
-    ),
 )
 
 ARGUMENT = "gradient_accumulation_steps"

@@ -73,7 +73,6 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.queries.pinned_data import Held, Pinned, pinned_data
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Rule, Safety, Severity
-from oomlint.findings.needs import FIT, LOOPS, MODES, TRIALS, Needs
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Loop, Trace
@@ -94,24 +93,6 @@ RULE = Rule(
         "numpy_function",
     ),
     backends=TENSORFLOW_BACKEND,
-    needs=Needs(
-        also=(
-            (*LOOPS, *TRIALS),
-            (
-                *FIT,
-                ".evaluate",
-                ".evaluate_generator",
-                ".predict",
-                ".predict_generator",
-                "from_generator",
-                "py_function",
-                "numpy_function",
-                ".flow",
-                "py_func",
-            ),
-        ),
-        beside=(*MODES, "clear_session"),
-    ),
 )
 
 FEW = 3  # stages of a curriculum

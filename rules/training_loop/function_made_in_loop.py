@@ -86,7 +86,6 @@ from oomlint.dryrun.values.base import deref
 from oomlint.dryrun.values.program import Function, Method
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import LOOPS, MODES, TRIALS, Needs
 from oomlint.syntax.edits import MoveBefore
 
 if TYPE_CHECKING:
@@ -103,7 +102,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("function", "defun"),
-    needs=Needs(also=((*LOOPS, *TRIALS),), here=((".function", ".defun"),), beside=MODES),
 )
 
 FEW = 4

@@ -66,7 +66,6 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.queries.retracing import Retraced, retraced
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import LOOPS, MODES, Needs
 from oomlint.findings.pipeline_fixes import tensorflow_name
 from oomlint.syntax.edits import Wrap
 
@@ -83,7 +82,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("function", "defun"),
-    needs=Needs(also=((".function", ".defun"),), here=(LOOPS,), beside=MODES),
 )
 
 HELP = {

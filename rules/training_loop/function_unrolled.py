@@ -79,7 +79,6 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import COUNTED, FIT, LOOPS, MODES, Needs
 from oomlint.findings.pipeline_fixes import tensorflow_name
 from oomlint.findings.rule_options import RuleOption
 from oomlint.syntax.edits import Replace
@@ -101,19 +100,6 @@ RULE = Rule(
     fix=Safety.UNSAFE,
     literals=("function", "defun", "call", "train_step"),
     options=(ROUNDS, UPDATES),
-    needs=Needs(
-        here=(LOOPS, COUNTED, (".function", ".defun", "call", "train_step")),
-        beside=(
-            *MODES,
-            *FIT,
-            ".evaluate",
-            ".predict",
-            ".apply_gradients",
-            ".apply",
-            ".minimize",
-            ".gradient",
-        ),
-    ),
 )
 
 

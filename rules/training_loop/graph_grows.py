@@ -70,7 +70,6 @@ import libcst as cst
 from oomlint.dryrun.queries.graph_growth import INITIALIZERS, Growth, graph_growth
 from oomlint.dryrun.queries.hoisting import movable, outermost_here
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import MODES, SESSIONS, Needs
 from oomlint.syntax.edits import InsertBefore, MoveBefore, Replace
 from oomlint.syntax.uses import uses
 
@@ -87,7 +86,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     fix=Safety.UNSAFE,
     literals=("run", "eval", "function"),
-    needs=Needs(also=(SESSIONS,), here=((".run", ".eval", ".function"),), beside=(*MODES, *SESSIONS)),
 )
 
 HELP = (

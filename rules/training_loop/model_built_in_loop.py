@@ -78,7 +78,6 @@ from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.model_rounds import Repeated, repeated_models
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Rule, Safety, Severity
-from oomlint.findings.needs import ASKED, FIT, LOOPS, MODES, TRIALS, Needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,21 +103,6 @@ RULE = Rule(
         "evaluate",
     ),
     backends=TENSORFLOW_BACKEND,
-    needs=Needs(
-        also=(
-            (*LOOPS, *TRIALS, *ASKED),
-            (
-                *FIT,
-                ".apply_gradients",
-                "search",
-                "cross_val_score",
-                "cross_validate",
-                ".predict",
-                ".evaluate",
-            ),
-        ),
-        beside=(*MODES, "clear_session"),
-    ),
 )
 
 FEW = 3  # passes that the text itself counts out: it grows, and ends soon, as in a test

@@ -83,7 +83,6 @@ from oomlint.rules.training_loop import attempts
 
 from oomlint.dryrun.trace import Call, Handler, Loop
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import FIT, MODES, Needs
 from oomlint.syntax.edits import MoveAfter
 from oomlint.syntax.uses import uses
 
@@ -97,7 +96,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("fit", "fit_generator", "train_on_batch", "apply_gradients"),
-    needs=Needs(also=(("except",), (*FIT, ".apply_gradients")), beside=MODES),
 )
 
 RESETS = ("keras.Model.set_weights", "keras.Model.load_weights")

@@ -62,7 +62,6 @@ from oomlint.dryrun.trace import Call, Loop
 from oomlint.dryrun.values.base import Const, Sequence, deref
 from oomlint.dryrun.values.training import Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import MODES, Needs
 from oomlint.syntax.edits import RemoveArgument
 from oomlint.syntax.uses import Use, uses
 
@@ -77,7 +76,6 @@ RULE = Rule(
     severity=Severity.NOTE,
     fix=Safety.SAFE,
     literals=("GradientTape",),
-    needs=Needs(here=(("GradientTape",),), beside=MODES),
 )
 
 # What may be done with a tape's name without letting go of the tape.

@@ -68,7 +68,6 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Mapping, Sequence, Value, deref
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.model import TENSORFLOW_BACKEND, Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import LOOPS, MODES, TRIALS, Needs
 from oomlint.syntax.blocks import names_bound
 from oomlint.syntax.edits import Replace
 from oomlint.syntax.uses import names_in, uses
@@ -83,7 +82,6 @@ RULE = Rule(
     fix=Safety.UNSAFE,
     literals=("predict",),
     backends=TENSORFLOW_BACKEND,
-    needs=Needs(also=((*LOOPS, *TRIALS), (".predict",)), beside=(*MODES, "clear_session")),
 )
 
 FEW = 10  # rounds

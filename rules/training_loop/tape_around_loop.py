@@ -74,7 +74,6 @@ from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Try, Within
 from oomlint.dryrun.values.base import Const, Unknown, deref
 from oomlint.dryrun.values.training import Gradients, Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import MODES, Needs
 from oomlint.syntax.blocks import rows_of
 from oomlint.syntax.edits import AddArgument, Edit, InsertBefore, MoveAfter, RemoveStatement
 
@@ -88,7 +87,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
     literals=("GradientTape",),
-    needs=Needs(here=(("GradientTape",),), beside=MODES),
 )
 
 

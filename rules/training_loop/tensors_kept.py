@@ -71,7 +71,6 @@ from oomlint.dryrun.values.base import deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.training import Gradients, Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
-from oomlint.findings.needs import COMPUTES, HOOKS, MODES, Needs
 from oomlint.syntax.edits import Replace
 
 if TYPE_CHECKING:
@@ -94,16 +93,6 @@ RULE = Rule(
         "Model",
         "load_model",
         "applications",
-    ),
-    needs=Needs(
-        also=(
-            ("loop", *HOOKS, "[f()]"),
-            COMPUTES,
-        ),
-        here=((".append", ".extend", ".add", ".insert", "[]=", "+=", "[f()]"),),
-        in_tests=False,
-        in_layers=False,
-        beside=MODES,
     ),
 )
 

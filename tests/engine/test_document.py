@@ -82,7 +82,7 @@ def test_a_rule_that_points_elsewhere_failed(capsys):
 
 
 def test_a_dry_run_that_fails_is_an_internal_error(monkeypatch):
-    def broken(source, resolver=None, functions=None):
+    def broken(source, resolver=None):
         raise RecursionError("maximum recursion depth exceeded")
 
     monkeypatch.setattr(oomlint.dryrun, "dry_run", broken)
