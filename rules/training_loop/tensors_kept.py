@@ -144,6 +144,7 @@ def _collected(trace: Trace) -> Iterator[Finding]:
             not isinstance(comprehension, cst.ListComp)
             or comprehension.elt is not call.node
             or id(call.node) in seen
+            or in_test(call)
         ):
             continue
         inside = any(isinstance(deref(frame.manager), Tape) for frame in call.context.all(Within))

@@ -105,7 +105,9 @@ def test_a_cancelled_request_is_answered_as_such(editor: Editor, folder: Path):
     # The text changes, so that the request has to wait for a check; it is cancelled before. The check takes about a
     # second, far longer than the two messages are apart on a busy machine.
     pipelines = "".join(f"d{n} = d.map(lambda x: x).batch({n}).prefetch(1)\n" for n in range(1, 801))
-    editor.change(uri, lsp.TextDocumentContentChangeWholeDocument(f"{BOTH}d = tf.data.Dataset.range(9)\n{pipelines}"))
+    editor.change(
+        uri, lsp.TextDocumentContentChangeWholeDocument(f"{BOTH}d = tf.data.Dataset.range(9)\n{pipelines}")
+    )
     whole = lsp.Range(lsp.Position(0, 0), lsp.Position(999, 0))
     params = lsp.CodeActionParams(
         lsp.TextDocumentIdentifier(uri), whole, lsp.CodeActionContext([], only=["source.fixAll"])
