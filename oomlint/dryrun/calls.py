@@ -129,6 +129,9 @@ def apply(
         case Instance():
             method = objects.class_attribute(run, function, "__call__")
             if method is not None:
+                # `A.__call__ = A()` leads nowhere, and Python ends there too.
+                if isinstance(deref(method), Instance):
+                    return Unknown()
                 return apply(run, method, arguments, place, targets, path)
             if function.facet is not None:
                 return method_call(run, Method(function.facet, "__call__"), arguments, place, targets, path)

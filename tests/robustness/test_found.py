@@ -62,6 +62,14 @@ while True:
         ''')
     batches = data.batch(size)
 """,
+    # The dry run went from one `__call__` to the next without end.
+    "an object that is called by calling itself": f"""\
+from tensorflow import keras
+class A:
+    pass
+A.__call__ = A()
+A()()
+{FIT}""",
     # What is kept was traced to an operation that stands there uncalled, so with nothing given to it.
     "a function of TensorFlow that is not called": """import tensorflow as tf
 from tensorflow import keras
