@@ -75,6 +75,19 @@ def _fault(text: str, error: SyntaxError) -> SyntaxFault:
     return SyntaxFault(message, line, column, newer=_may_be_newer(message, row))
 
 
+def imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, int]]:
+    """The modules that an import names, with how many dots each begins with.
+
+    Names that are imported from a package may be modules of it, and are among them.
+    """
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, 0) for alias in node.names)
+    else:
+        base = node.module or ""
+        yield base, node.level
+        yield from ((f"{base}.{alias.name}" if base else alias.name, node.level) for alias in node.names)
+
+
 PYTHON_2 = "this is Python 2 code, and oomlint reads Python 3"
 
 _PYTHON_2 = re.compile(

@@ -102,7 +102,7 @@ def apply(
     path: str | None = None,
 ) -> Value:
     """The value of calling `function`."""
-    function = deref(function)
+    function = _callee(run, deref(function))
     match function:
         case Function():
             return enter(run, function, arguments, place)
@@ -127,12 +127,6 @@ def apply(
         case Partial():
             return apply(run, function.function, (*function.arguments, *arguments), place, targets, path)
         case Instance():
-            method = objects.class_attribute(run, function, "__call__")
-            if method is not None:
-                # `A.__call__ = A()` leads nowhere, and Python ends there too.
-                if isinstance(deref(method), Instance):
-                    return Unknown()
-                return apply(run, method, arguments, place, targets, path)
             if function.facet is not None:
                 return method_call(run, Method(function.facet, "__call__"), arguments, place, targets, path)
         case Unknown():
@@ -153,6 +147,20 @@ def apply(
         case _:
             return method_call(run, Method(function, "__call__"), arguments, place, targets, path)
     return Unknown()
+
+
+def _callee(run: Run, function: Value) -> Value:
+    """What is called where an object is, by the `__call__` of its class; not known where that leads in a circle."""
+    seen: set[int] = set()
+    while isinstance(function, Instance):
+        method = objects.class_attribute(run, function, "__call__")
+        if method is None:
+            break
+        if id(function) in seen:  # `A.__call__ = A()`
+            return Unknown()
+        seen.add(id(function))
+        function = deref(method)
+    return function
 
 
 def tags_into(arguments: Arguments) -> frozenset[str]:

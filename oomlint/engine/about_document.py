@@ -49,7 +49,9 @@ def syntax_error(
     at = document.lines.offset(fault.line, fault.column)
     if _python_parses(document):
         message = f"oomlint cannot read this file: {fault.message}"
-        help = "What was found here cannot be shown. Indentation that mixes tabs and blanks is a usual cause."
+        help = (
+            "Nothing can be reported in this file. Indentation that mixes tabs and blanks is a usual cause."
+        )
         found = _at(document, at, SYNTAX_ERROR, message, help)
         yield policy.adjusted(replace(found, severity=Severity.WARNING))
     else:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from oomlint.documents.python_syntax import imported
 from oomlint.project.modules import LIBRARIES
 from oomlint.syntax.gates import SyntaxFault, check_syntax, has_candidate, is_candidate
 
@@ -100,19 +101,12 @@ def is_relevant(document: Document, literals: frozenset[str], resolver: object) 
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Modules that a file imports, and names imported from packages, which may be modules too."""
+    """Modules of the project that a file imports, and names imported from packages, which may be modules too."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if not _is_library(alias.name):
-                    yield alias.name, 0
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level == 0 and _is_library(base):
-                continue
-            yield base, node.level
-            for alias in node.names:
-                yield f"{base}.{alias.name}" if base else alias.name, node.level
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (
+                (module, level) for module, level in imported(node) if level or not _is_library(module)
+            )
 
 
 def _is_library(module: str) -> bool:

@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from oomlint.findings.diagnostic import Diagnostic
     from oomlint.findings.estimates import Estimated
     from oomlint.project.settings import Settings
+    from oomlint.syntax.place import Place
     from oomlint.syntax.source import Source
 
     Estimate = Callable[[Trace, Settings], Estimated | None]
     _Found = tuple[RegisteredRule, Finding]
     _Broken = tuple[str, Exception]
 
-# Files of one document, its modules included, whose light trees may turn out to be unlike LibCST's own. Of 3,000 public
-# ones none was.
+# Files of one document, its modules included, whose light trees may turn out to be unlike LibCST's own. Of 4,000 public
+# ones none was (benchmarks/speed/trees.py).
 _TRIES = 5
 
 
@@ -135,36 +136,38 @@ def _run(
 
 def _with_trees_as_written(
     run: Callable[[], tuple[list[_Found], list[_Broken]]],
-    place: Callable[[list[_Found]], tuple[list[Diagnostic], list[_Broken]]],
+    locate: Callable[[list[_Found]], tuple[list[Diagnostic], list[_Broken]]],
 ) -> tuple[list[Diagnostic], list[_Broken]]:
     """What a run finds, at its places; another run where a light tree was unlike LibCST's, which is there then."""
     for _ in range(_TRIES):
         try:
             findings, broken = run()
-            located, unlocated = place(findings)
+            located, unlocated = locate(findings)
         except Unlike:
             continue
         for _, finding in findings:
-            finding.place.source.forget_whole()
+            for place in _places(finding):
+                place.source.forget_whole()
         return located, broken + unlocated
     return [], [("the dry run", RuntimeError(f"{_TRIES} trees were not like those of their texts"))]
 
 
-def _readable(
-    source: Source, findings: Sequence[tuple[RegisteredRule, Finding]]
-) -> list[tuple[RegisteredRule, Finding]]:
+def _readable(source: Source, findings: list[_Found]) -> list[_Found]:
     """The findings in files that LibCST reads. Raises SyntaxFault if the document itself is not one of them."""
-    readable: list[tuple[RegisteredRule, Finding]] = []
+    readable: list[_Found] = []
     for entry, finding in findings:
-        places = [finding.place, *(one.place for one in finding.evidence if one.place is not None)]
         try:
-            for place in places:
+            for place in _places(finding):
                 place.source.read_whole()
         except SyntaxFault:
             source.read_whole()
         else:
             readable.append((entry, finding))
     return readable
+
+
+def _places(finding: Finding) -> list[Place]:
+    return [finding.place, *(one.place for one in finding.evidence if one.place is not None)]
 
 
 def _findings(entry: RegisteredRule, trace: Trace, settings: Settings) -> list[Finding]:

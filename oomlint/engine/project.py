@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from oomlint.documents.python_file import DocumentError
 from oomlint.documents.reading import content, document_of, read
-from oomlint.engine.memory import Freed
 from oomlint.project.configuration import Configuration, Configurations
 from oomlint.project.discovery import discover
 from oomlint.syntax.gates import PARSES, concerns, names_keras
@@ -109,7 +108,6 @@ class Run:
         self._resolvers: dict[Path, ProjectModules] = {}
         self._trees: OrderedDict[str, Source] = OrderedDict()
         self._kept = 0
-        self._freed = Freed()
         self._others: list[Path] = []  # read, and naming no Keras
         self._leading: dict[Path, bool] = {}  # whether a module leads to Keras
         self._modules: dict[str, Document | None] = {}  # imported, and not among the documents
@@ -315,7 +313,6 @@ class Run:
             self._forget(document.filename)
             held = self._trees[document.filename] = self._parse(document)
             self._kept += len(document.text)
-            self._freed.parsed(len(document.text))
             while self._kept > _KEPT and len(self._trees) > 1:
                 _, oldest = self._trees.popitem(last=False)
                 self._kept -= len(oldest.document.text)

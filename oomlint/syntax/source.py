@@ -83,5 +83,5 @@ class Source:
         return self.whole.code_for_node(written)
 
     def words(self, node: cst.CSTNode) -> str:
-        """The node's code with blanks as they happen to be: to look for words in, at the price of no parse."""
+        """The node's words, at the price of no parse: blanks, quotes and brackets may be other than in the text."""
         return self.module.code_for_node(node)

@@ -163,16 +163,3 @@ def test_a_copy_of_a_library_is_not_followed_as_the_dry_run_does_not(tmp_path):
     PARSES.reset()
     check_paths([tmp_path / "train.py"], Configurations(), rules=(rules.shuffles,))
     assert (PARSES.ast, PARSES.libcst) == (1, 0)
-
-
-def test_the_parsers_memory_is_given_back_now_and_then(monkeypatch):
-    from oomlint.engine import memory
-
-    asked: list[int] = []
-    monkeypatch.setattr(memory, "give_back", lambda: asked.append(1))
-    freed = memory.Freed()
-    for _ in range(10):
-        freed.parsed(100_000)
-    assert len(asked) == 3
-    monkeypatch.undo()
-    memory.give_back()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oomlint.documents.python_file import Document, DocumentError
+from oomlint.documents.python_syntax import imported
 from oomlint.documents.reading import read as read_document
 from oomlint.estimate.slicing.initial_values import leave_out
 from oomlint.estimate.slicing.search_path import added_folders
@@ -167,10 +168,10 @@ class Program:
             if id(unit) in seen:
                 continue
             seen.add(id(unit))
-            for node in ast.walk(unit.tree):
-                for name, level in _imported(node):
-                    found = self.module(unit, name, level)
-                    waiting += [] if found is None else [found]
+            imports = (one for one in ast.walk(unit.tree) if isinstance(one, ast.Import | ast.ImportFrom))
+            for name, level in (module for one in imports for module in imported(one)):
+                found = self.module(unit, name, level)
+                waiting += [] if found is None else [found]
         return len(self._units) > before
 
     def _name(self, importer: Unit, name: str, level: int) -> str:
@@ -189,16 +190,6 @@ class Program:
         unit = Unit(path, name, tree)
         _Binder(unit).run()
         return unit
-
-
-def _imported(node: ast.AST) -> Iterator[tuple[str, int]]:
-    """The modules that an import names, with how many dots it begins."""
-    if isinstance(node, ast.ImportFrom):
-        module = node.module or ""
-        yield module, node.level
-        yield from ((f"{module}.{alias.name}".lstrip("."), node.level) for alias in node.names)
-    elif isinstance(node, ast.Import):
-        yield from ((alias.name, 0) for alias in node.names)
 
 
 class _Binder:

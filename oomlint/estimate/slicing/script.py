@@ -26,6 +26,7 @@ from oomlint.estimate.slicing.program import Program, blocks
 from oomlint.estimate.slicing.replication import replicate
 from oomlint.estimate.slicing.taint import Taint
 from oomlint.estimate.slicing.trainings import Step, Training, trainings_of
+from oomlint.estimate.slicing.vocabulary import TF_KERAS
 from oomlint.project.configuration import project_root
 from oomlint.syntax.gates import SyntaxFault
 from oomlint.syntax.parse import parse
@@ -271,7 +272,6 @@ def _holds(block: list[ast.stmt], stop: ast.stmt) -> bool:
 _OLD = re.compile(
     r"\bConvolution[123]D\(|dim_ordering|\b(border_mode|nb_epoch)\s*=|\bkeras\.layers\.convolutional\b"
 )
-_TF_KERAS = re.compile(r"\b(tensorflow|tf)\.keras\b")
 
 
 def _facts(trace: Trace) -> dict[str, str]:
@@ -282,7 +282,7 @@ def _facts(trace: Trace) -> dict[str, str]:
 
     names = {"backend": keras_backend(trace, Settings()) or "tensorflow"}
     text = trace.source.document.text
-    if for_keras_2(trace) or (_OLD.search(text) and not _TF_KERAS.search(text)):
+    if for_keras_2(trace) or (_OLD.search(text) and not TF_KERAS.search(text)):
         names["keras"] = "2"
     if asks_for_tf_keras(trace):
         names["legacy"] = "1"

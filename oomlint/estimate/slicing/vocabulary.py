@@ -25,6 +25,9 @@ DATA_CALLS = re.compile(
     re.VERBOSE,
 )
 
+# Keras is TensorFlow's in a script that says so; else `keras` may be the package by itself, of any age.
+TF_KERAS = re.compile(r"\b(tensorflow|tf)\.keras\b")
+
 # Attributes that are known only after something has seen the data.
 DATA_ATTRIBUTES = frozenset(
     """word_index index_word word_counts class_indices classes_ categories_ n_features_in_ vocabulary_ n_words

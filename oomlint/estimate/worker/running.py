@@ -17,6 +17,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
+from oomlint.estimate.slicing.vocabulary import TF_KERAS
 from oomlint.estimate.worker import altered, classes, making, project_modules, roles, spellings, stand_ins
 from oomlint.estimate.worker.guards import FAILED, compiled
 from oomlint.estimate.worker.harmless import harmless
@@ -55,7 +56,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     stand_ins.NAMED.clear()
     stand_ins.UNSET.clear()
     stand_ins.GIVEN.update(assumed | request.arguments)
-    old = request.names.get("keras") == "2" and not re.search(r"\b(tensorflow|tf)\.keras\b", request.source)
+    old = request.names.get("keras") == "2" and not TF_KERAS.search(request.source)
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
     stand_ins.INPUT_SHAPE[:] = [request.input_shape] if request.input_shape is not None else []
     failures: list[Missing] = []

@@ -45,7 +45,6 @@ _COMPARED: dict[type[ast.cmpop], cst.BaseCompOp] = {
     ast.NotIn: cst.NotIn(),
 }
 ASYNCHRONOUS = cst.Asynchronous()
-_NAMED = (True, False, None)
 
 
 class Expressions:

@@ -274,9 +274,8 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
     def added(self: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
         length = getattr(layer, "_oomlint_length", None)
         whole = getattr(layer, "_oomlint_batch_shape", None)
-        if (
-            whole is not None and not self.layers
-        ):  # a recurrent layer that keeps its state has to know the batch
+        # A recurrent layer that keeps its state has to know the batch.
+        if whole is not None and not self.layers:
             add(self, keras.Input(batch_shape=whole))
         elif length is not None and not self.layers:
             add(self, keras.Input((length,), dtype="int32"))
