@@ -239,6 +239,7 @@ LAYOUTS = [
     "a; b;\n",
     "a; \\\n b\nc\n",
     "a \\\n ; b\n",
+    "a\n\\\nb\n",
     "from x import y; from z import \\\n w \\\n ; from u import v\n",
     "x = 1 # c \\\ny = 2\n",
     "if a: b; c\nd\n",
