@@ -19,6 +19,7 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 from oomlint.documents.lines import Location
+from oomlint.syntax.gates import SyntaxFault
 from oomlint.syntax.recursion import with_room
 from oomlint.syntax.source import Source
 
@@ -242,5 +243,7 @@ def _generate(module: cst.Module, nodes: Iterable[cst.CSTNode]) -> _Recorder:
 
     try:
         return with_room(generate)
-    except RecursionError:
-        raise PositionError("an expression is nested too deeply") from None
+    except (
+        RecursionError
+    ):  # early Python 3.12 has no room beyond 750 levels of LibCST's generator, whatever is asked
+        raise SyntaxFault("an expression is nested too deeply to be shown", 1, 1) from None

@@ -244,7 +244,7 @@ class Expressions:
         for one in node.values:
             if isinstance(one, ast.FormattedValue):
                 parts.append(self._formatted_value(one))
-            elif isinstance(one, ast.Constant):
+            elif isinstance(one, ast.Constant) and one.value:  # early Python 3.12 has empty ones, too
                 parts.append(made(cst.FormattedStringText, value=one.value))
         return parts
 
