@@ -5,7 +5,8 @@
 ROWS are what xla_points.py or xla_reference.py wrote. `--held-out`: only architectures that no rule was made for
 (HELD_OUT in xla_configurations.py); `--second-look`: those that nobody had looked at when the former were mended for
 (SECOND_LOOK); `--third-look`: those compiled before SECOND_LOOK was mended for (THIRD_LOOK); `--fourth-look`: kinds of
-models that none of those has (FOURTH_LOOK); `--fifth-look`: others again, with steps of their own (FIFTH_LOOK).
+models that none of those has (FOURTH_LOOK); `--fifth-look`: others again, with steps of their own (FIFTH_LOOK);
+`--sixth-look`: kinds that none of the five has (SIXTH_LOOK).
 Arguments (weights, slots, inputs) are exact, the same for all; compared is the whole, arguments and temporaries.
 `formula`: twice the outputs of all layers and the weights, as people copy it; `grappler`:
 TensorFlow's own estimator (tensorflow/core/grappler); `liveness`: the traced graph's tensors from maker to last reader,
@@ -29,7 +30,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 HERE = Path(__file__).resolve().parent
-LOOKS = ("--held-out", "--second-look", "--third-look", "--fourth-look", "--fifth-look")
+LOOKS = ("--held-out", "--second-look", "--third-look", "--fourth-look", "--fifth-look", "--sixth-look")
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 
@@ -91,9 +92,10 @@ def _grappler(what):
 
 def chosen(file, names, options):
     """The rows to compare, one for each configuration."""
-    from xla_configurations import FIFTH_LOOK, FOURTH_LOOK, HELD_OUT, SECOND_LOOK, THIRD_LOOK
+    import xla_configurations as known
 
-    lists = dict(zip(LOOKS, (HELD_OUT, SECOND_LOOK, THIRD_LOOK, FOURTH_LOOK, FIFTH_LOOK), strict=True))
+    looks = (known.HELD_OUT, known.SECOND_LOOK, known.THIRD_LOOK, known.FOURTH_LOOK, known.FIFTH_LOOK)
+    lists = dict(zip(LOOKS, (*looks, known.SIXTH_LOOK), strict=True))
     keys = {key for option in options for key in lists[option]}
     rows = {}
     for line in Path(file).read_text().splitlines():

@@ -7,7 +7,7 @@ layers, not to be trained. `keras:ResNet50` and the like are those of keras.appl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import keras
@@ -16,19 +16,26 @@ from keras import layers, ops
 
 @dataclass(frozen=True)
 class Case:
-    """A model that is not compiled, its loss or the name of it, and a sample of inputs and targets: (shape, dtype)."""
+    """A model that is not compiled, its loss or the name of it, and a sample of inputs and targets: (shape, dtype).
+
+    `y` is a list where there are several targets; `options` are more arguments of `compile`; `weight` is of a sample.
+    """
 
     model: keras.Model
     loss: Any
     x: list[tuple[tuple[int, ...], str]]
-    y: tuple[tuple[int, ...], str] | None
+    y: Any
+    options: dict[str, Any] = field(default_factory=dict)
+    weight: tuple[tuple[int, ...], str] | None = None
 
-    def specs(
-        self, batch: int
-    ) -> tuple[list[tuple[tuple[int, ...], str]], tuple[tuple[int, ...], str] | None]:
-        """The same with the batch in front."""
-        xs = [((batch, *shape), dtype) for shape, dtype in self.x]
-        return xs, None if self.y is None else ((batch, *self.y[0]), self.y[1])
+    def specs(self, batch: int) -> tuple[list[tuple[tuple[int, ...], str]], Any]:
+        """Inputs and targets with the batch in front."""
+
+        def whole(one: tuple[tuple[int, ...], str]) -> tuple[tuple[int, ...], str]:
+            return (batch, *one[0]), one[1]
+
+        targets = [whole(one) for one in self.y] if isinstance(self.y, list) else self.y and whole(self.y)
+        return [whole(one) for one in self.x], targets
 
 
 BUILDERS: dict[str, Callable[[], Case]] = {}
@@ -52,9 +59,11 @@ def case(name: str) -> Case:
         if name not in known:
             import fifth_look_models
             import fourth_look_models
+            import sixth_look_models
             import third_look_models  # all need TensorFlow
 
             known = third_look_models.BUILDERS | fourth_look_models.BUILDERS | fifth_look_models.BUILDERS
+            known |= sixth_look_models.BUILDERS
         return known[name]()
     return BUILDERS[name]()
 

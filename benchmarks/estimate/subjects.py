@@ -7,9 +7,19 @@ from typing import Any
 from oomlint.estimate.worker.subject import Spec, Subject
 from oomlint.estimate.worker.weightless import without_memory
 
+# Optimizers with more than a name.
+OPTIMIZERS = {
+    "momentum": lambda optimizers: optimizers.SGD(0.1, momentum=0.9),
+    "nesterov": lambda optimizers: optimizers.SGD(0.1, momentum=0.9, nesterov=True, weight_decay=1e-4),
+    "adamw_clipped": lambda optimizers: optimizers.AdamW(1e-3, global_clipnorm=1.0),
+    "adam_clipped": lambda optimizers: optimizers.Adam(1e-3, clipnorm=1.0),
+    "adam_averaged": lambda optimizers: optimizers.Adam(1e-3, use_ema=True),
+    "adam_accumulated": lambda optimizers: optimizers.Adam(1e-3, gradient_accumulation_steps=4),
+}
+
 
 def subject(name: str, batch: int, optimizer: Any, policy: str, jit: bool = False) -> Subject:
-    """`optimizer` is a name (`momentum` too) or a function that makes one. Keras' backend is chosen before."""
+    """`optimizer` is a name (of OPTIMIZERS, too) or a function that makes one. Keras' backend is chosen before."""
     import keras
     import models
 
@@ -18,10 +28,15 @@ def subject(name: str, batch: int, optimizer: Any, policy: str, jit: bool = Fals
     with without_memory():
         case = models.case(name)
         chosen = optimizer() if callable(optimizer) else optimizer
-        if chosen == "momentum":
-            chosen = keras.optimizers.SGD(0.1, momentum=0.9)
-        case.model.compile(optimizer=chosen, loss=case.loss, jit_compile=jit)
+        if chosen in OPTIMIZERS:
+            chosen = OPTIMIZERS[chosen](keras.optimizers)
+        case.model.compile(optimizer=chosen, loss=case.loss, jit_compile=jit, **case.options)
         case.model.optimizer.build(case.model.trainable_variables)
     xs, y = case.specs(batch)
     x = [Spec(*spec) for spec in xs]
-    return Subject(case.model, (x if len(x) > 1 else x[0], *(() if y is None else (Spec(*y),))))
+    data: list[Any] = [x if len(x) > 1 else x[0]]
+    if y is not None:
+        data.append([Spec(*one) for one in y] if isinstance(y, list) else Spec(*y))
+    if case.weight is not None:
+        data.append(Spec((batch, *case.weight[0]), case.weight[1]))
+    return Subject(case.model, tuple(data))
