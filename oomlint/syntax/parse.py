@@ -19,6 +19,7 @@ from oomlint.syntax.gates import (
     names_keras,
     parse_ast,
 )
+from oomlint.syntax.generating import make_room
 from oomlint.syntax.in_parts import may_be_deep, parse_in_parts
 from oomlint.syntax.light.nodes import Unlike
 from oomlint.syntax.light.statements import light_module
@@ -40,6 +41,8 @@ __all__ = [
 
 # The parser's own position is in its message ("error at 3:9: expected one of ..."); its attributes say 1:1.
 _POSITION = re.compile(r"error at (\d+):(\d+)")
+
+make_room()
 
 
 def parse(document: Document) -> Source:

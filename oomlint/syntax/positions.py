@@ -243,7 +243,5 @@ def _generate(module: cst.Module, nodes: Iterable[cst.CSTNode]) -> _Recorder:
 
     try:
         return with_room(generate)
-    except (
-        RecursionError
-    ):  # early Python 3.12 has no room beyond 750 levels of LibCST's generator, whatever is asked
+    except RecursionError:
         raise SyntaxFault("an expression is nested too deeply to be shown", 1, 1) from None

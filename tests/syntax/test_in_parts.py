@@ -99,8 +99,7 @@ def test_what_the_parser_gets_is_not_deep_and_grows_with_the_text(
         assert max(map(_depth, given)) <= DEPTH + 10
         return sum(map(len, given))
 
-    # 300 calls are 600 levels: early Python 3.12 gives LibCST's generator of code 750.
-    small, large = cost(150), cost(300)
+    small, large = cost(300), cost(600)
     assert large <= 2.2 * small
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import libcst as cst
@@ -18,6 +19,7 @@ from oomlint.documents.python_file import document_from_text, read_document
 from oomlint.syntax.parse import SyntaxFault
 from oomlint.syntax.parse import parse_whole as parse
 from oomlint.syntax.positions import PositionError, Positions
+from oomlint.syntax.recursion import with_room
 
 FILES = [
     Path(module.__file__ or "") for module in (oomlint.syntax.gates, oomlint.syntax.positions, pytest)
@@ -139,6 +141,15 @@ def test_deep_expressions_have_positions() -> None:
     code = parse(document_from_text("x = " + "-" * 190 + "y\nz = a" + "[0]" * 600 + "\n", "s.py"))
     last = code.module.body[-1]
     assert Positions(code, [last]).start(last) == Location(2, 1)
+
+
+def test_what_is_1900_levels_deep_has_its_text_and_a_position() -> None:
+    # Early Python 3.12 ended LibCST's generator of code at 750.
+    for text in ("a" + " + b" * 1900, "a" + ".b(1)" * 950, "not " * 1900 + "a"):
+        code = parse(document_from_text(f"x = {text}\ny = 2\n", "s.py"))
+        first, last = code.module.body
+        assert with_room(partial(code.code, first)) == f"x = {text}\n"
+        assert Positions(code, [first, last]).start(last) == Location(2, 1)
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
