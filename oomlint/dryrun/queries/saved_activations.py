@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.keras.application_activations import saved_by_application
 from oomlint.dryrun.catalog.keras.apply import config_of, short
-from oomlint.dryrun.catalog.keras.dims import UNSURE
 from oomlint.dryrun.catalog.keras.graph import Node, shape_of_tensor, tensors
 from oomlint.dryrun.catalog.keras.training import is_frozen
 from oomlint.dryrun.queries.tensor_sizes import Factor, batch_factor, count, factor, itemsize_of
@@ -110,7 +109,7 @@ def _of_layer(use: Use, trained: Trained) -> Iterator[tuple[int, Saved]]:
     if not isinstance(node, Node):
         return
     config = config_of(layer)
-    activation = config.get("activation") if name != "Activation" else config.get("activation", UNSURE)
+    activation = config.get("activation")
     kind = activation.lower() if isinstance(activation, str) else ""
     # The activation inside of a dense layer or convolution goes on from a tensor of its own, with the output's shape.
     inner = name not in ("Activation", *LAYERS_BY_OUTPUT, *LAYERS_BY_INPUT)
