@@ -130,7 +130,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
                 fix=Fix(ADVICE, Safety.DISPLAY),
                 severity=severity,
             )
-        elif unknown is not None and _is_data(trace, call, unknown):
+        elif (
+            unknown is not None and not _beside_paths(given.value, unknown) and _is_data(trace, call, unknown)
+        ):
             yield RULE.finding(
                 given.place,
                 "the dataset holds a second copy of these arrays in memory, and how large they are cannot be told",
@@ -210,6 +212,19 @@ def _open(array: Array) -> bool:
     if array.shape and array.shape[0] is not None and array.shape[0].value <= A_FEW:
         return False
     return not (array.rank is None and array.dtype in ("int64", "int32"))
+
+
+def _beside_paths(given: Value, unknown: Value) -> bool:
+    """Whether an array of which nothing is known stands beside names of files, which are read later: it labels them."""
+    if isinstance(unknown, Array) and unknown.rank is not None:
+        return False
+    items = deref(given)
+    parts = (items.items or []) if isinstance(items, Sequence) else []
+    return any(_are_paths(deref(part)) for part in parts)
+
+
+def _are_paths(value: Value) -> bool:
+    return "path" in tags_of(value) or (isinstance(value, Sequence) and "path" in tags_of(deref(value.any)))
 
 
 def _is_data(trace: Trace, call: Call, unknown: Value) -> bool:

@@ -152,7 +152,7 @@ def rounds_of(trace: Trace, kept: Kept) -> tuple[Loop | None, int | None] | None
             return None  # a new container in every round
         if isinstance(frame, Body):
             break
-    outside = list(context.frames())
+    outside = around = list(context.frames())
     for index, frame in enumerate(outside):
         if isinstance(frame, Within) and isinstance(deref(frame.manager), Tape):
             outside = outside[index:]  # loops inside the tape make tensors that its gradient needs
@@ -160,7 +160,7 @@ def rounds_of(trace: Trace, kept: Kept) -> tuple[Loop | None, int | None] | None
     loops = [frame for frame in outside if isinstance(frame, Loop) and id(frame) not in before]
     if loops and not _is_one_per_thing(trace, kept, loops[0]):
         times: int | None = 1
-        for loop in loops:
+        for loop in (frame for frame in around if isinstance(frame, Loop) and id(frame) not in before):
             trip = loop.trip.value if loop.trip is not None else None
             times = times * trip if times is not None and isinstance(trip, int) else None
         return None if times is not None and times <= FEW else (loops[0], times)

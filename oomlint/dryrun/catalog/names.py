@@ -39,6 +39,7 @@ _MOVED_PREFIXES = (
     ("tf.config.experimental.", "tf.config."),
     ("tf.distribute.experimental.", "tf.distribute."),
     ("tf.data.experimental.AUTOTUNE", "tf.data.AUTOTUNE"),
+    ("tf.contrib.data.", "tf.data.experimental."),
     ("tf.estimator.experimental.", "tf.estimator."),
     ("tf.dtypes.", "tf."),
     ("tf.optimizers.", "keras.optimizers."),

@@ -25,7 +25,9 @@ VISIBLE = "tf.config.set_visible_devices"
 RUNTIME_ERRORS = frozenset(["builtins.RuntimeError", "builtins.Exception", "builtins.BaseException"])
 VALUE_ERRORS = frozenset(["builtins.ValueError", "builtins.Exception", "builtins.BaseException"])
 
-_VERBS = ("set", "config", "init", "limit", "allow", "select", "hide", "disable", "pick", "assign", "choose")
+_VERBS = ("set", "config", "init", "limit", "allow", "select", "hide", "disable", "pick", "assign", "choose",
+          "virtual")  # fmt: skip
+_PARTS = ("memory", "limit", "growth", "fraction")
 
 
 def uncalled(context: Context) -> Body | None:
@@ -116,8 +118,13 @@ def sets_up(call: Call) -> bool:
     if not isinstance(call.result, Unknown) or call.name.startswith(("tf.", "keras.", "torch.", "jax.")):
         return False
     words = ((call.path if call.name == "unresolved" else None) or call.name).rpartition(".")[2].lower()
-    named = "gpu" in words or "device" in words
-    return "growth" in words or (named and any(verb in words for verb in _VERBS))
+    if "growth" in words:
+        return True
+    if "gpu" not in words and "device" not in words:
+        return False
+    # `VirtualGPU(gpu_memory_limit=512)`: a part of the card, whoever makes it.
+    given = " ".join(argument.name or "" for argument in call.arguments)
+    return any(verb in words for verb in _VERBS) or any(word in given for word in _PARTS)
 
 
 def out_of_sight(trace: Trace) -> bool:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.queries.once import once_per_trace
-from oomlint.dryrun.values.base import Const
+from oomlint.dryrun.values.base import Const, deref
+from oomlint.dryrun.values.program import Instance
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
@@ -33,7 +34,12 @@ _KERAS_3 = (
     "keras.config.",
     "keras.tree.",
     "keras.remat.",
+    "keras.quantizers.",
+    "keras.dtype_policies.",
 )
+_BATCHES_OF_KERAS_3 = "keras.utils.PyDataset"  # `Sequence` before
+
+_FED = ("keras.Model.fit", "keras.Model.evaluate", "keras.Model.predict")
 
 # Modules that Keras 3 does not have, under `keras` and `tensorflow.keras` alike (imported there to find out).
 _MODULES = (
@@ -90,7 +96,12 @@ def for_keras_2(trace: Trace) -> bool:
 
 @once_per_trace
 def _for_keras_3(trace: Trace) -> bool:
-    return any(trace.calls_under(name) for name in _KERAS_3)
+    if any(trace.calls_under(name) for name in _KERAS_3):
+        return True
+    given = (deref(argument.value) for call in trace.calls(*_FED) for argument in call.arguments)
+    return any(
+        isinstance(data, Instance) and _BATCHES_OF_KERAS_3 in data.cls.library_bases() for data in given
+    )
 
 
 def _is_gone(module: str) -> bool:

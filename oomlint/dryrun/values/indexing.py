@@ -14,6 +14,16 @@ FEW_TAG = "few"
 _REST = -1  # the span of an Ellipsis: whatever dimensions the other keys leave
 
 
+def is_window(part: Slice) -> bool:
+    """Whether a slice is cut off on both sides by computed bounds: a batch, a shard, the slices around the middle one.
+
+    A split that is most of the data keeps one end (`paths[:split]`).
+    """
+    bounds = [deref(bound) for bound in (part.start, part.stop)]
+    fixed = [bound.value for bound in bounds if isinstance(bound, Const) and not bound.soft]
+    return len(fixed) < 2 and not any(end is None or end == 0 for end in fixed)
+
+
 def sliced(dim: Dim, part: Slice) -> Dim:
     """The length of `x[start:stop:step]` along a dimension of this length."""
     bounds = [deref(bound) for bound in (part.start, part.stop, part.step)]
