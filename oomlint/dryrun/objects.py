@@ -133,6 +133,8 @@ def set_attribute(run: Run, owner: Value, name: str, value: Value) -> None:
     match owner:
         case Instance():
             run.state.set((owner, name), value)
+            if name == "trainable" and owner.facet is not None:
+                set_attribute(run, owner.facet, name, value)  # what is trained is asked of the layer or model
         case Class():
             run.state.set((owner.scope, name), value)
         case ProjectModule():

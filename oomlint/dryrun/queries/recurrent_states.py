@@ -140,10 +140,11 @@ def off_cudnn(name: str, kind: str, config: Config) -> str | None:
         given = config.get(argument, wanted)
         if given is UNSURE:
             value = config.value(argument)
-            if isinstance(value, Library) and argument.endswith("activation"):
-                given = value.name.rpartition(".")[2]
-            else:
+            if not argument.endswith("activation") or not isinstance(value, Library):
                 continue
+            if not value.name.startswith(("tf.", "keras.")):
+                continue  # another library's, or a name of the project's settings
+            given = value.name.rpartition(".")[2]
         if given is None and argument.endswith("activation"):
             given = "linear"
         if given != wanted:
