@@ -61,6 +61,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 from oomlint.rules.training_loop import keeping
+from oomlint.rules.training_loop.fates import Fate, Fates
 
 from oomlint.dryrun.queries.graph_growth import is_legacy
 from oomlint.dryrun.queries.unit_tests import in_test
@@ -112,7 +113,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         return  # nothing in it is eager: what it keeps are operations, and the arrays that sessions give
     yield from _collected(trace)
     seen: set[int] = set()
-    fates = keeping.Fates(trace)
+    fates = Fates(trace)
     for kept in keeping.puts(trace):
         if id(kept.call.node) in seen or in_test(kept.call):
             continue
@@ -124,6 +125,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if keeping.is_text(kept):
             continue
         if keeping.is_one_per_variable(trace, rounds[0]) or keeping.before_a_session(trace, kept):
+            continue
+        if keeping.is_part_of_one(trace, kept, rounds[0]) or keeping.is_building(trace, kept, rounds[0]):
             continue
         seen.add(id(kept.call.node))
         yield _finding(fates.of(kept), kept, scalar=keeping.is_scalar(kept, targets), rounds=rounds)
@@ -168,9 +171,7 @@ def _collected(trace: Trace) -> Iterator[Finding]:
         )
 
 
-def _finding(
-    fate: keeping.Fate, kept: keeping.Kept, scalar: bool, rounds: tuple[Loop | None, int | None]
-) -> Finding:
+def _finding(fate: Fate, kept: keeping.Kept, scalar: bool, rounds: tuple[Loop | None, int | None]) -> Finding:
     loop, times = rounds
     node = kept.call.node
     receiver = (
@@ -213,7 +214,7 @@ def _is_modest(kept: keeping.Kept, times: int | None) -> bool:
     return times <= DOZENS if size is None else size.bytes * times < LITTLE
 
 
-def _fix(fate: keeping.Fate, kept: keeping.Kept, scalar: bool) -> Fix | None:
+def _fix(fate: Fate, kept: keeping.Kept, scalar: bool) -> Fix | None:
     if kept.name is None or isinstance(kept.value, Gradients):
         return None
     source = kept.call.source

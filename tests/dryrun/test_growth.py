@@ -10,8 +10,9 @@ import pytest
 from oomlint.documents.python_file import document_from_text
 from oomlint.dryrun import dry_run, state
 from oomlint.dryrun.catalog.keras import graph
-from oomlint.dryrun.values.base import Const, Unknown, deref
+from oomlint.dryrun.values.base import Const, Sequence, Unknown, deref
 from oomlint.dryrun.values.program import Class
+from oomlint.dryrun.values.training import Layer
 from oomlint.syntax.parse import parse
 
 
@@ -96,3 +97,19 @@ def test_the_ancestry_of_a_class_is_worked_out_once() -> None:
     assert isinstance(found, Class)
     assert [one.name for one in found.ancestry()] == ["D", "B", "A", "C"]  # depth first, each once
     assert found.ancestry() is found.ancestry()
+
+
+def test_a_layer_that_comes_on_several_ways_counts_each_of_them_once() -> None:
+    rounds = "".join(
+        f"if a{i}:\n    head = one\nelif b{i}:\n    head = other\nlast = head if c{i} else last\nhead = last\n"
+        for i in range(24)
+    )
+    before = "import keras\none = last = keras.layers.Dense(1)\nother = head = keras.layers.Dense(2)\n"
+    trace = dry_run(parse(document_from_text(f"{before}{rounds}keras.Sequential([head])\n", "snippet.py")))
+    (made,) = trace.calls("keras.Sequential")
+    given = deref(made.arguments[0].value)
+    assert isinstance(given, Sequence) and given.items is not None
+    head = deref(given.items[0])
+    assert isinstance(head, Layer)
+    widths = sorted(way.config["units"].value for way in head.ways())  # type: ignore[attr-defined]
+    assert widths == [1, 2]

@@ -13,6 +13,8 @@ from oomlint.syntax.records import plain_record, record
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call, Context
 
+WAYS = 16  # of one variable that a layer may come on
+
 
 @dataclass(slots=True, eq=False)
 class Layer(Value):
@@ -35,9 +37,10 @@ class Layer(Value):
         """Either of two layers: `_either` holds them, and calling it calls both."""
         if self.made_by is other.made_by and self.made_by is not None:
             return self
+        either = _each_once([*self.ways(), *other.ways()])
         return Layer(
             self.type if self.type == other.type else "keras.Layer",
-            attributes={"_either": Sequence("list", items=[*self.ways(), *other.ways()])},
+            attributes={"_either": Sequence("list", items=either)},
         )
 
     def ways(self) -> list[Value]:
@@ -51,7 +54,12 @@ class Layer(Value):
             return self
         if not isinstance(other, Function | Instance):
             return Unknown(tags=tags_of(other))
-        return Layer(attributes={"_either": Sequence("list", items=[*self.ways(), other])})
+        return Layer(attributes={"_either": Sequence("list", items=_each_once([*self.ways(), other]))})
+
+
+def _each_once(ways: list[Value]) -> list[Value]:
+    """Every way once, and not more than can be told apart: ways that meet in each round of a loop would double."""
+    return list({id(way): way for way in ways}.values())[:WAYS]
 
 
 @dataclass(slots=True, eq=False)
