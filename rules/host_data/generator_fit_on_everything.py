@@ -60,6 +60,7 @@ import libcst as cst
 from oomlint.rules.host_data.amounts import against, dimensions, form
 
 from oomlint.dryrun.catalog.arrays.making import PART, as_array
+from oomlint.dryrun.queries.single_items import SingleItems
 from oomlint.dryrun.sizes import Factor, Size, human
 from oomlint.dryrun.trace import Branch, Call, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -86,9 +87,13 @@ _CHANNELS = {"rgb": 3, "grayscale": 1, "rgba": 4}
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per `fit` of a generator."""
     worst: dict[int, Finding] = {}
+    single = SingleItems(trace)
     for call in trace.calls(f"{_GENERATOR}.fit"):
         made = call.receiver.made_by if isinstance(call.receiver, Opaque) else None
-        found = _fitted(trace, call, made, settings) if made is not None else None
+        given = call.value("x")
+        if made is None or (given is not None and single.holds(given)):
+            continue  # one picture, to be looked at
+        found = _fitted(trace, call, made, settings)
         if found is not None and found.severity > getattr(worst.get(id(call.node)), "severity", 0):
             worst[id(call.node)] = found
     yield from worst.values()

@@ -137,9 +137,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if (
             tags_of(filling.value) >= DECODED
             and _too_many(filling, settings)
-            and id(filling.call.node) not in seen
+            and id(filling.made.node) not in seen
         ):
-            seen.add(id(filling.call.node))
+            seen.add(id(filling.made.node))
             yield _filled_array(filling)
 
 
@@ -191,8 +191,19 @@ def _appends(trace: Trace, value: Sequence) -> Iterator[Call]:
         if call.receiver is not value or not call.arguments:
             continue
         given = deref(call.arguments[-1].value)
-        if _decoded(given) and not (call.name.endswith("extend") and isinstance(given, Sequence)):
-            yield call  # a list that extends it is one of its parts
+        if call.name.endswith("extend") and isinstance(given, Sequence):
+            continue  # a list that extends it is one of its parts
+        if _decoded(given) and not _is_row(trace, call, given):
+            yield call
+
+
+def _is_row(trace: Trace, call: Call, given: Value) -> bool:
+    """Whether it is a row of an array from before the loops, which is a view of what is in memory anyway."""
+    item = trace.subscript(given)
+    whole = deref(item.receiver) if item is not None and item.receiver is not None else None
+    made = trace.maker(whole) if isinstance(whole, Array) else None
+    loops = made.context.loops() if made is not None else []
+    return isinstance(whole, Array) and not any(loop in loops for loop in call.context.loops())
 
 
 def _fillings(trace: Trace, value: Sequence) -> Iterator[tuple[Sequence, Place, Loop | None]]:

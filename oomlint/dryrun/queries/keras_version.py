@@ -26,6 +26,9 @@ _TENSORFLOW_1 = (
     "global_variables_initializer",
 )
 
+# Replaced by `run` in TensorFlow 2.2 and gone since 2.4.
+_UNTIL_2_3 = "tf.distribute.Strategy.experimental_run_v2"
+
 # New with Keras 3; neither Keras 2.15 nor tf_keras has them.
 _KERAS_3 = (
     "keras.ops.",
@@ -81,6 +84,8 @@ def for_keras_2(trace: Trace) -> bool:
     ):
         return True
     if any(_is_gone(module.removeprefix("tensorflow.")) for module, _ in trace.imports):
+        return True
+    if trace.calls(_UNTIL_2_3) and not trace.calls("tf.distribute.Strategy.run"):
         return True
     if any("np_utils" in call.spelled for call in trace.calls("keras.utils.to_categorical")):
         return True

@@ -7,7 +7,7 @@ graph keeps its token), and with it what the callable holds: measured in tests/c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -100,8 +100,9 @@ class _Query:
                     yield from self._sequence(value, call)
                 elif isinstance(value, Sequence) and value.kind == "generator" and argument is not None:
                     yield from self._generator(argument.place, argument.path, call)
+        fed = self._fed()
         for call in self.trace.calls(FLOW):
-            if loops_outside(call.context):
+            if loops_outside(call.context) and id(deref(call.result)) in fed:
                 yield from self._flow(call)
         for call in self.trace.calls("tf.data.Dataset.from_generator", "tf.py_function", "tf.numpy_function"):
             if loops_outside(call.context):
@@ -109,6 +110,12 @@ class _Query:
                 held = self._captured(role, call.context) if role is not None else ()
                 name = call.name.rpartition(".")[2]
                 yield Pinned(call.place, f"function for `{name}`", held or self._returned(call), call)
+
+    def _fed(self) -> set[int]:
+        """What `fit` and its like are given, also through `zip`. Of what only `next` reads tf.data knows nothing."""
+        given = (call.argument(name) for call in self.trace.calls(*USERS) for name in FED)
+        values = (argument.value for argument in given if argument is not None)
+        return {id(deref(part)) for value in values for part in self._gone_through(value)}
 
     # --- what holds ----------------------------------------------------------------------------------
 
@@ -153,8 +160,10 @@ class _Query:
         if not isinstance(value, Array):
             return
         held = self._held(value, call.context)
-        if not held and value.dtype not in (None, "float32"):
-            held = [self._measured(value, call.place, tuple(loops_outside(call.context)))]
+        if value.dtype not in (None, "float32"):
+            made = held[0].made if held else call.place
+            kept = replace(value, dtype="float32")
+            held = [self._measured(kept, made, tuple(loops_outside(call.context)))]
         yield Pinned(call.place, "`flow` iterator", tuple(held), call)
 
     def _roles(self, call: Call) -> Iterator[Frame]:
