@@ -381,8 +381,7 @@ SIXTH_LOOK = [
     "worth_in_quantiles:8192:adam:float32:H100-80GB",
     "scales_of_layers:64:lion:mixed_float16:A100-40GB",
     "characters_convolved:32:adam_accumulated:float32:T4",
-    "everything_bought:4096:lamb:float32:A100-40GB",
-    "modulated_patches:64:adamw:mixed_bfloat16:H100-80GB",
+    "everything_bought:4096:adagrad:float32:A100-40GB",
 ]
 
 
