@@ -2,9 +2,9 @@
 
 ## What it does
 
-Reports `strategy.run` fed from a `tf.data.Dataset` that nothing distributes, and training loops inside
-`strategy.scope()` in a script that never calls `strategy.run`. Where the dataset is a parameter that nobody here
-passes, it is a note, and only if nothing in the file distributes a dataset.
+Reports `strategy.run` fed from a `tf.data.Dataset` that nothing distributes, or with batches of NumPy arrays, and training
+loops inside `strategy.scope()` in a script that never calls `strategy.run`. Where the dataset is a parameter that
+nobody here passes, it is a note, and only if nothing in the file distributes a dataset.
 
 ## Why is this bad?
 
@@ -68,6 +68,7 @@ import libcst as cst
 from oomlint.dryrun.catalog.tensorflow.distribution import DISTRIBUTED
 from oomlint.dryrun.queries import gpu_setup, replicas
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
+from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Unknown, deref, tags_of
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.dryrun.values.training import Strategy
@@ -149,6 +150,12 @@ def _fed(trace: Trace, call: Call, plain: dict[int, Dataset]) -> Finding | None:
             evidence=evidence,
             help=HELP,
             fix=_fix(call, strategy, loop),
+        )
+    if any(isinstance(part, Array) and part.library == "numpy" and (part.rank or 0) >= 2 for part in parts):
+        return RULE.finding(
+            call.place,
+            f"strategy.run is fed a batch of NumPy arrays, which nothing distributes: {every} gets the whole batch",
+            help="read the data with tf.data, and loop over strategy.experimental_distribute_dataset(dataset)",
         )
     unknown = (
         all(isinstance(part, Unknown) for part in parts) and gpu_setup.uncalled(call.context) is not None

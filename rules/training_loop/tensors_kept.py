@@ -112,10 +112,10 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     if is_legacy(trace):
         return  # nothing in it is eager: what it keeps are operations, and the arrays that sessions give
     yield from _collected(trace)
-    seen: set[int] = set()
+    worst: dict[int, Finding] = {}  # of what one place keeps, such as all that a step gave
     fates = Fates(trace)
     for kept in keeping.puts(trace):
-        if id(kept.call.node) in seen or in_test(kept.call):
+        if in_test(kept.call):
             continue
         if not (id(kept.value) in targets or keeping.is_computed(trace, kept.value, 0)):
             continue
@@ -128,8 +128,11 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         if keeping.is_part_of_one(trace, kept, rounds[0]) or keeping.is_building(trace, kept, rounds[0]):
             continue
-        seen.add(id(kept.call.node))
-        yield _finding(fates.of(kept), kept, scalar=keeping.is_scalar(kept, targets), rounds=rounds)
+        found = _finding(fates.of(kept), kept, scalar=keeping.is_scalar(kept, targets), rounds=rounds)
+        before = worst.get(id(kept.call.node))
+        if before is None or found.severity > before.severity:
+            worst[id(kept.call.node)] = found
+    yield from worst.values()
 
 
 def _collected(trace: Trace) -> Iterator[Finding]:
