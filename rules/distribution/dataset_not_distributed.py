@@ -2,9 +2,9 @@
 
 ## What it does
 
-Reports `strategy.run` fed from a `tf.data.Dataset` that nothing distributes, or with batches of NumPy arrays, and training
-loops inside `strategy.scope()` in a script that never calls `strategy.run`. Where the dataset is a parameter that
-nobody here passes, it is a note, and only if nothing in the file distributes a dataset.
+Reports `strategy.run` fed from a `tf.data.Dataset` that nothing distributes, or with batches of NumPy arrays, and
+training loops inside `strategy.scope()` in a script that never calls `strategy.run`. Where the dataset is a parameter
+that nobody here passes, it is a note, and only if nothing in the file distributes a dataset.
 
 ## Why is this bad?
 
