@@ -6,7 +6,8 @@ ROWS are what xla_points.py or xla_reference.py wrote. `--held-out`: only archit
 (HELD_OUT in xla_configurations.py); `--second-look`: those that nobody had looked at when the former were mended for
 (SECOND_LOOK); `--third-look`: those compiled before SECOND_LOOK was mended for (THIRD_LOOK); `--fourth-look`: kinds of
 models that none of those has (FOURTH_LOOK); `--fifth-look`: others again, with steps of their own (FIFTH_LOOK);
-`--sixth-look`: kinds that none of the five has (SIXTH_LOOK).
+`--sixth-look`: kinds that none of the five has (SIXTH_LOOK); `--seventh-look`: a small set that nothing was mended for
+(SEVENTH_LOOK).
 Arguments (weights, slots, inputs) are exact, the same for all; compared is the whole, arguments and temporaries.
 `formula`: twice the outputs of all layers and the weights, as people copy it; `grappler`:
 TensorFlow's own estimator (tensorflow/core/grappler); `liveness`: the traced graph's tensors from maker to last reader,
@@ -30,7 +31,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 HERE = Path(__file__).resolve().parent
-LOOKS = ("--held-out", "--second-look", "--third-look", "--fourth-look", "--fifth-look", "--sixth-look")
+LOOKS = ("--held-out", *(f"--{number}-look" for number in "second third fourth fifth sixth seventh".split()))
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 
@@ -95,7 +96,7 @@ def chosen(file, names, options):
     import xla_configurations as known
 
     looks = (known.HELD_OUT, known.SECOND_LOOK, known.THIRD_LOOK, known.FOURTH_LOOK, known.FIFTH_LOOK)
-    lists = dict(zip(LOOKS, (*looks, known.SIXTH_LOOK), strict=True))
+    lists = dict(zip(LOOKS, (*looks, known.SIXTH_LOOK, known.SEVENTH_LOOK), strict=True))
     keys = {key for option in options for key in lists[option]}
     rows = {}
     for line in Path(file).read_text().splitlines():

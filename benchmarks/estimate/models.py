@@ -59,11 +59,12 @@ def case(name: str) -> Case:
         if name not in known:
             import fifth_look_models
             import fourth_look_models
+            import seventh_look_models
             import sixth_look_models
             import third_look_models  # all need TensorFlow
 
             known = third_look_models.BUILDERS | fourth_look_models.BUILDERS | fifth_look_models.BUILDERS
-            known |= sixth_look_models.BUILDERS
+            known |= sixth_look_models.BUILDERS | seventh_look_models.BUILDERS
         return known[name]()
     return BUILDERS[name]()
 

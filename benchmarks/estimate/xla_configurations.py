@@ -384,6 +384,25 @@ SIXTH_LOOK = [
     "everything_bought:4096:adagrad:float32:A100-40GB",
 ]
 
+# A seventh set (seventh_look_models.py), compared once after the rules were mended for the sixth, not mended for.
+SEVENTH_LOOK = [
+    "pooled_pyramid:16:momentum:float32:A100-40GB",
+    "standardized_kernels:64:nesterov:float32:H100-80GB",
+    "half_transformer_unet:16:adam:float32:A100-40GB",
+    "volumes_again:16:adam:float32:H100-80GB",
+    "gestures:32:adam:float32:A100-40GB",
+    "slopes_by_distance:32:adamw_clipped:mixed_bfloat16:H100-80GB",
+    "ranked_lists:1024:adam:float32:A100-40GB",
+    "signatures:64:rmsprop:float32:H100-80GB",
+    "five_at_once:16384:adam:float32:A100-40GB",
+    "spelled_words:64:adam:float32:H100-80GB",
+    "told_which_digit:512:adam:float32:A100-40GB",
+    "sounds_judged:32:adam:float32:H100-80GB",
+    "wide_features:8192:adam:float32:A100-40GB",
+    "sentences_alike:256:adam:float32:H100-80GB",
+    "yes_by_columns:1024:adamw:float32:A100-40GB",
+]
+
 
 def write_rows(
     file: Path,
