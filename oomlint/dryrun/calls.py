@@ -37,6 +37,7 @@ from oomlint.dryrun.values.program import (
     ProjectModule,
     Super,
 )
+from oomlint.syntax.place import Several
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -80,12 +81,14 @@ def evaluate_arguments(run: Run, nodes: Iterable[cst.Arg]) -> Arguments:
         if arg.star == "*":
             items = value.items if isinstance(value, Sequence) else None
             if items is not None:
-                arguments.extend(Argument(item, place, arg=arg) for item in items)
+                spread = Several(run.source, arg.value)
+                arguments.extend(Argument(item, spread, arg=arg) for item in items)
                 continue
         elif arg.star == "**" and isinstance(value, Mapping) and value.complete:
             if all(isinstance(key, str) for key in value.entries):
+                spread = Several(run.source, arg.value)
                 arguments.extend(
-                    Argument(item, place, name=key, arg=arg) for key, item in value.entries.items()
+                    Argument(item, spread, name=key, arg=arg) for key, item in value.entries.items()
                 )
                 continue
         name = arg.keyword.value if arg.keyword is not None else None

@@ -26,3 +26,8 @@ class Place:
 
     def __repr__(self) -> str:
         return f"<{type(self.node).__name__}>"
+
+
+@record
+class Several(Place):
+    """The `items` of `*items`: several arguments at once, so that no edit may put one in their place."""

@@ -30,7 +30,7 @@ from oomlint.syntax.edits import (
 )
 from oomlint.syntax.import_edits import add_import
 from oomlint.syntax.layout import EditError, Layout
-from oomlint.syntax.place import Place
+from oomlint.syntax.place import Place, Several
 from oomlint.syntax.positions import PositionError, Positions
 from oomlint.syntax.source import Source
 from oomlint.syntax.statement_edits import (
@@ -71,7 +71,7 @@ def _written(edit: Edit) -> Edit:
     for field in fields(edit):
         value = getattr(edit, field.name)
         if isinstance(value, Place):
-            changes[field.name] = Place(value.source, value.source.written(value.node))
+            changes[field.name] = type(value)(value.source, value.source.written(value.node))
         elif isinstance(value, cst.CSTNode):
             changes[field.name] = source.written(value)
         elif isinstance(value, tuple) and value and isinstance(value[0], cst.CSTNode):
@@ -150,6 +150,8 @@ def _text_edits(layout: Layout, edits: Sequence[Edit]) -> list[TextEdit]:
     imports: dict[str, cst.CSTNode] = {}
     for edit in edits:
         match edit:
+            case Replace(place=Several()) | Wrap(place=Several()):
+                raise EditError("these are several arguments")
             case Replace():
                 found += expression_edits.replace(layout, edit)
             case Wrap():

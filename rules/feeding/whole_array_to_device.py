@@ -169,6 +169,8 @@ def _fix(trace: Trace, call: Call) -> Fix | None:
     whole = deref(x.value)
     if not isinstance(whole, Array) or not evaluated_by(call.statement.node, call.node):
         return None
+    if any(argument.arg is not None and argument.arg.star for argument in call.arguments):
+        return None
     unnamed = [argument for argument in call.arguments if argument.name is None]
     if any(argument not in (x, y, call.argument("batch_size")) for argument in unnamed):
         return None  # those behind would take the places of those that go

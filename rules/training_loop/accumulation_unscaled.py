@@ -320,7 +320,7 @@ def _unscaled(
         effect, severity = f"{kind} divides the factor out, so little changes", Severity.NOTE
     elif kind:
         rate = updates.learning_rate(optimizer)
-        effect = f"with {kind} it is a learning rate {count} times larger"
+        effect = f"with {kind} it is a learning rate {'as many' if count == 'all' else count} times larger"
         if rate is not None and steps.number is not None and kind == "SGD":
             effect = f"with SGD it is a learning rate of {rate:g} x {count} = {rate * steps.number:g}"
         severity = Severity.WARNING

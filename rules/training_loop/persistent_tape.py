@@ -170,7 +170,7 @@ def _single_finding(
         return
     argument = first.made_by.argument("persistent")
     fix = None
-    if argument is not None and argument.arg is not None and not argument.star:
+    if argument is not None and argument.arg is not None and not argument.arg.star:
         edit = RemoveArgument(first.made_by.place, argument.arg)
         fix = Fix("drop `persistent`", Safety.SAFE, (edit,))
     yield RULE.finding(
