@@ -54,4 +54,7 @@ def is_instance(call: Call, run: Run) -> Value:
         return Unknown(type="bool")
     if own in names or (own == "bool" and "int" in names):
         return Const(True, (), soft)
-    return Const(False, (), soft) if PLAIN.issuperset(names) else Unknown(type="bool")
+    # Dicts, lists and strings are no layers or models either; numbers may be somebody's numbers.
+    contains = own in ("dict", "list", "tuple", "set", "str")
+    others = all(name in PLAIN or (contains and name.startswith("keras.")) for name in names)
+    return Const(False, (), soft) if others else Unknown(type="bool")
