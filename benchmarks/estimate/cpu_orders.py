@@ -4,20 +4,23 @@ What is ready at the same time runs in an order that differs from one traced fun
 percent with it the peak; a traced function keeps its order. So a measured step is compared with the simulation in the
 order that it took: what is compared then is which buffers are there, and not a drawn order.
 
-Not for loops: all rounds of an operation have one name, and rounds of several loops run at once. cpu_truth.jsonl has no
-orders of those.
+Loops are in it round by round: Grappler puts their bodies into the graph under longer names, whose ends are those that
+the program has, and the rounds of one operation begin one after the other.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
 
 from oomlint.estimate.worker.graph.operations import Program
+
+INLINED = re.compile(r"/(?:body|cond)/_\d+/")  # what Grappler puts before the names of a loop's operations
 
 
 def ran(step: Any, batch_of: tuple[Any, ...]) -> list[str]:
@@ -81,8 +84,9 @@ def as_ran(program: Program, names: list[str]) -> list[int]:
         if operation.type == "Argument":
             run(number)
     for name in names:
-        if places.get(name):
-            run(places[name].pop(0))
+        rounds = places.get(INLINED.split(name)[-1])
+        if rounds:
+            run(rounds.pop(0))
     for number in range(len(program.operations)):
         run(number)
     return done
