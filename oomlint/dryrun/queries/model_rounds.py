@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.catalog.keras.training import slots_of
-from oomlint.dryrun.queries.rounds import guarded, loops_around
+from oomlint.dryrun.queries.reached_rounds import reached_rounds
+from oomlint.dryrun.queries.rounds import guarded, loops_around, site_in
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Body, Call, Context, Loop, Try
@@ -122,7 +123,7 @@ def _found(
         place=place,
         verb=verb,
         loop=loops[0].place,
-        passes=_product(loops),
+        passes=_product(trace, loops, place, call),
         trained=call.place,
         made=made,
         kept=_kept(model),
@@ -156,14 +157,21 @@ def _node(model: Model) -> cst.CSTNode:
     return made.node if made is not None else cst.Module([])
 
 
-def _product(loops: list[Loop]) -> Const | None:
-    """How often the body runs; not known if one of the loops is not."""
+def _product(trace: Trace, loops: list[Loop], place: Place, call: Call) -> Const | None:
+    """How often the model is made and trained; not known if it is not of one of the loops."""
     count, soft = 1, False
     for loop in loops:
-        if loop.trip is None or not isinstance(loop.trip.value, int):
+        trained = site_in(call.context, loop) or call.place
+        limits = [reached_rounds(trace, loop, node.node) for node in (place, trained)]
+        rounds = loop.trip.value if loop.trip is not None and isinstance(loop.trip.value, int) else None
+        known = [limit for limit in limits if limit is not None]
+        if known and (rounds is None or min(known) < rounds):
+            count *= min(known)
+        elif rounds is not None and loop.trip is not None:
+            count *= rounds
+            soft = soft or loop.trip.soft
+        else:
             return None
-        count *= loop.trip.value
-        soft = soft or loop.trip.soft
     return Const(count, (), soft)
 
 
