@@ -55,7 +55,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.queries.pipelines import BATCHING, batched, received, stage_name, uses_of
+from oomlint.dryrun.queries.pipelines import BATCHING, KEEPING, batched, received, stage_name, uses_of
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Argument, Call
@@ -138,6 +138,8 @@ def _many(
     amount = _amount(argument)
     if amount is None:
         return
+    if not dataset.infinite and dataset.count is not None and dataset.count.value < amount.value:
+        amount = dataset.count  # there are no more
     element = dataset.element_size
     held: Size | None = element.times(amount, "a buffer of {} batches") if element is not None else None
     severity = over(held, budget) if held is not None else None
@@ -146,7 +148,7 @@ def _many(
     if severity is None and (held is None or not held.exact):
         if in_test(call):
             return
-        severity = Severity.NOTE if amount.value < HEAPS else None
+        severity = Severity.NOTE if amount.value < HEAPS or _once_more(dataset) else None
     told = f" of {element.bytes:,} B" if element is not None and element.exact else ""
     together = f": {held}" if held is not None and told else ""
     what = "batches" if batched(dataset) else "elements"
@@ -163,6 +165,12 @@ def _many(
         fix=fix,
         severity=severity,
     )
+
+
+def _once_more(dataset: Dataset) -> bool:
+    """Whether all that may wait is the rows of arrays that are in memory, once more: a table, most of the time."""
+    names = [stage_name(stage) for stage in dataset.stages]
+    return names[:1] == ["from_tensor_slices"] and set(names[1:]) <= KEEPING - {"repeat"} | {"batch"}
 
 
 def _little(amount: Const, held: Size | None) -> bool:

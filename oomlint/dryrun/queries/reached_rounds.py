@@ -96,9 +96,9 @@ class _Tests:
                 return _least(self.holds(left), self.holds(right))
             case cst.UnaryOperation(operator=cst.Not(), expression=inner):
                 return self._fails(inner)
+        if self._is_one(test, cst.Equal):
+            return 1
         match self._compared(test):
-            case cst.Equal(), int():
-                return 1
             case cst.In(), list(items):
                 return len(items)
             case cst.LessThan(), int(bound):
@@ -114,9 +114,9 @@ class _Tests:
                 return _least(self._fails(left), self._fails(right))
             case cst.UnaryOperation(operator=cst.Not(), expression=inner):
                 return self.holds(inner)
+        if self._is_one(test, cst.NotEqual):
+            return 1
         match self._compared(test):
-            case cst.NotEqual(), int():
-                return 1
             case cst.NotIn(), list(items):
                 return len(items)
             case cst.GreaterThan(), int(bound):
@@ -133,6 +133,16 @@ class _Tests:
             case cst.GreaterThan(), int(bound):
                 return bound + 1 - self._start + own
         return None
+
+    def _is_one(self, test: cst.BaseExpression, kind: type[cst.BaseCompOp]) -> bool:
+        """Whether the counter is compared with one number, whichever it is: `fold != args.fold`."""
+        match test:
+            case cst.Comparison(
+                left=cst.Name(value=name), comparisons=[cst.ComparisonTarget(comparator=other)]
+            ):
+                one = isinstance(other, cst.Integer | cst.Name | cst.Attribute | cst.Subscript)
+                return name == self._counter and isinstance(test.comparisons[0].operator, kind) and one
+        return False
 
     def _compared(self, test: cst.BaseExpression) -> tuple[cst.BaseCompOp, int | list[object]] | None:
         """A comparison of the counter with a number, or with a list of them."""
