@@ -135,6 +135,8 @@ def _imported(old: str, statement: str, new: str) -> Callable[[str], str]:
 
 def _keras_through_tf(text: str) -> str:
     """`tf.keras.layers.Dense`, and no import of Keras."""
+    if _line(KERAS, "")(text) == text:
+        return text  # Keras is imported in another way
     if _line(TF, "")(text) == text:
         text = _line(KERAS, TF)(text)
     else:
@@ -174,7 +176,8 @@ def _from_modules(text: str) -> str:
     chains = [chain for chain in chains if names.count(chain[2]) == 1]
     imports = [f"from tensorflow.keras.{m} import {n}" for m, n in leaves if names.count(n) == 1]
     changes = [(at, len(f"keras.{module}.{name}"), name) for at, module, name in chains]
-    return _line(KERAS, "; ".join([KERAS, *imports]))(_replace(text, changes))
+    written = _line(KERAS, "; ".join([KERAS, *imports]))
+    return text if written(text) == text else written(_replace(text, changes))  # where Keras is imported so
 
 
 def _module_aliases(text: str) -> str:
@@ -185,7 +188,8 @@ def _module_aliases(text: str) -> str:
     modules = sorted({module for _, module, _ in chains})
     imports = [f"from tensorflow.keras import {module} as {aliases[module]}" for module in modules]
     changes = [(at, len(f"keras.{module}"), aliases[module]) for at, module, _ in chains]
-    return _line(KERAS, "; ".join([KERAS, *imports]))(_replace(text, changes))
+    written = _line(KERAS, "; ".join([KERAS, *imports]))
+    return text if written(text) == text else written(_replace(text, changes))
 
 
 SPELLINGS = (

@@ -71,6 +71,7 @@ from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.edits import InsertAfter, InsertBefore, Replace
+from oomlint.syntax.place import Several
 from oomlint.syntax.uses import uses
 
 RULE = Rule(
@@ -216,9 +217,9 @@ def _fix(call: Call, piece: cst.BaseExpression, loop: Loop) -> Fix | None:
         return None
     if len(uses(node, name)) != 2 or not isinstance(statement.node, cst.SimpleStatementLine):
         return None
-    joined = _joined(call, name)
-    assigned = statement.node.body[0]
     parts = f"{name}_parts"
+    joined = _joined(call, name, parts)
+    assigned = statement.node.body[0]
     if joined is None or not isinstance(assigned, cst.Assign) or uses(call.source.module, parts):
         return None
     return Fix(
@@ -227,12 +228,12 @@ def _fix(call: Call, piece: cst.BaseExpression, loop: Loop) -> Fix | None:
         (
             InsertBefore(loop.place, (f"{parts} = [{name}]",)),
             Replace(call.source.place(assigned), f"{parts}.append({call.source.code(piece)})"),
-            InsertAfter(loop.place, (f"{name} = {joined.format(parts)}",)),
+            InsertAfter(loop.place, (f"{name} = {joined}",)),
         ),
     )
 
 
-def _joined(call: Call, name: str) -> str | None:
+def _joined(call: Call, name: str, parts: str) -> str | None:
     """The one call that joins the list afterwards, as the script spells NumPy."""
     node = call.node
     if not isinstance(node, cst.Call) or not _last(call, name):
@@ -243,11 +244,11 @@ def _joined(call: Call, name: str) -> str | None:
     )
     if call.name == "numpy.append":
         axis = call.argument("axis")
-        if axis is None or not isinstance(node.func, cst.Attribute):
+        if axis is None or not isinstance(node.func, cst.Attribute) or isinstance(axis.place, Several):
             return None  # without an axis it flattens
         function = f"{call.source.code(node.func.value)}.concatenate"
         rest = [f"axis={call.source.code(axis.place.node)}"]
-    return f"{function}({', '.join(['{}', *rest])})"
+    return f"{function}({', '.join([parts, *rest])})"
 
 
 def _last(call: Call, name: str) -> bool:

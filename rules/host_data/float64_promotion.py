@@ -196,12 +196,13 @@ def _stacked(call: Call, settings: Settings) -> Reason | None:
 
 
 def _asked(node: cst.CSTNode | None) -> bool:
-    """Whether a call says which dtype it wants."""
+    """Whether a call says which dtype it wants, or may in its `**options`."""
     if not isinstance(node, cst.Call):
         return False
     cast = isinstance(node.func, cst.Attribute) and node.func.attr.value == "astype"
     return cast or any(
-        arg.keyword.value == "dtype" if arg.keyword is not None else _is_float64(arg.value)
+        arg.star == "**"
+        or (arg.keyword.value == "dtype" if arg.keyword is not None else _is_float64(arg.value))
         for arg in node.args
     )
 
@@ -223,7 +224,7 @@ def _identity_rows(call: Call) -> Reason | None:
         return None
     node = made.place.node
     if not isinstance(node, cst.Call) or any(
-        arg.keyword and arg.keyword.value == "dtype" for arg in node.args
+        arg.star or (arg.keyword and arg.keyword.value == "dtype") for arg in node.args
     ):
         return None
     addition = 'dtype="float32"'

@@ -81,6 +81,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import libcst as cst
 from oomlint.rules.host_data.amounts import against, form
 from oomlint.rules.host_data.process_copies import copied
 
@@ -237,7 +238,8 @@ def _feeding(trace: Trace, call: Call, value: Value, keras3: bool) -> Feeding:
     given: dict[str, Argument | None] = {name: made.argument(name) if made else None for name in _OLD}
     place = call.place
     if made is not None and isinstance(value, Instance):
-        here = any(argument.arg is not None and not argument.arg.star for argument in made.arguments)
+        written = [argument.arg for argument in made.arguments if argument.arg is not None]
+        here = any(not arg.star or isinstance(arg.value, cst.Dict) for arg in written)  # not `**kwargs`
         place = made.place if here else value.place or made.place
     for assign in trace.assigns():  # `self.workers = 4`, also from outside
         name = assign.path.rpartition(".")[2]

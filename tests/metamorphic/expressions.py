@@ -252,3 +252,22 @@ def keyword_to_positional(code: Code) -> Rewriting | None:
 
 def definitions_inside(node: ast.AST) -> bool:
     return any(isinstance(part, DEFINITIONS) for part in ast.walk(node))
+
+
+@transformation
+def keywords_in_a_dict(code: Code) -> Rewriting | None:
+    """The keywords of a call in a dictionary, which is spread out again."""
+    changes: Changes = []
+    inside = {part for node in code.of(ast.JoinedStr) for part in ast.walk(node)}
+    for call in code.of(ast.Call):
+        if not call.keywords or call in inside or any(keyword.arg is None for keyword in call.keywords):
+            continue
+        start, end = code.span(call.keywords[0])[0], code.span(call.keywords[-1])[1]
+        if any(code.span(argument)[0] > start for argument in call.args):
+            continue
+        for number, keyword in enumerate(call.keywords):
+            begin = code.span(keyword)[0]
+            opening = "" if number else "**{"
+            changes.append((begin, code.text.index("=", begin) + 1, f'{opening}"{keyword.arg}": '))
+        changes.append((end, end, "}"))
+    return single(code.traced.put(changes)) if changes else None

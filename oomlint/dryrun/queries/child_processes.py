@@ -12,6 +12,7 @@ from oomlint.dryrun.catalog.python.ray import REMOTE, Remote
 from oomlint.dryrun.trace import Argument, Body, Call, Loop, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref, tags_of
 from oomlint.dryrun.values.program import Instance
+from oomlint.syntax.place import Several
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Context
@@ -40,15 +41,12 @@ class Handing:
     @property
     def words(self) -> str:
         """How many, as the script says it."""
-        if self.number is None:
+        value = None if self.number is None else deref(self.number.value)
+        if isinstance(value, Const):
+            return f"{self.parameter}={value.value}"
+        if self.number is None or isinstance(self.number.place, Several):
             return "several processes"
-        value = deref(self.number.value)
-        said = (
-            value.value
-            if isinstance(value, Const)
-            else (self.made or self.call).source.code(self.number.place.node)
-        )
-        return f"{self.parameter}={said}"
+        return f"{self.parameter}={(self.made or self.call).source.code(self.number.place.node)}"
 
 
 def handings(trace: Trace, work: list[Call]) -> Iterator[tuple[Handing, Call | None]]:
