@@ -66,7 +66,8 @@ def test_rows_too_long_for_one_kernel_are_written_over():
 
     assert peak(softmax(16384), H100) == 8 + 64 + 64
     assert peak(softmax(32768), H100) == 8 + 64 + 8
-    assert peak(softmax(1024), T4) == 8 + 64 + 8 + 4  # XLA has no kernels of Triton's there
+    # No kernels of Triton's there, but what cuBLAS makes is not written over.
+    assert peak(softmax(1024), T4) == 8 + 64 + 64
 
 
 def test_the_zeros_of_all_tables_gradients_are_written_at_once():

@@ -9,6 +9,7 @@ from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.lives import Buffer, Lives, rounded
 from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
+from oomlint.estimate.worker.graph.products import PRODUCTS
 from oomlint.estimate.worker.graph.schedules import depth_first, frees_most
 
 ALIGNMENT = 256  # bytes: kXlaAllocatedBufferAlignBytes in xla/service/gpu/gpu_constants.h
@@ -21,11 +22,16 @@ def compiled(step: Program, card: Card = HOPPER) -> tuple[Program, Lives]:
     # The zeros that a loop's lists begin as, which XLA makes before, are not in the program: a walk is not like XLA's.
     if not any(operation.type in LOOPS for operation in program.operations):
         ways.append(depth_first)
-    return program, min((occupied(program, way(program)) for way in ways), key=lambda lives: lives.peak)
+    orders = [way(program) for way in ways]
+    return program, occupied(program, min(orders, key=lambda order: occupied(program, order, True).peak))
 
 
-def occupied(program: Program, order: list[int]) -> Lives:
-    """Bytes that the kernels take in that order. Arguments are there throughout."""
+def occupied(program: Program, order: list[int], planned: bool = False) -> Lives:
+    """Bytes that the kernels take in that order. Arguments are there throughout.
+
+    `planned`: as XLA compares orders, before it finds what may be written over
+    (`MinimumMemoryForComputation` in xla/service/heap_simulator/heap_simulator.cc).
+    """
     operations = program.operations
     uses = [0] * len(operations)
     for operation in operations:
@@ -40,7 +46,9 @@ def occupied(program: Program, order: list[int]) -> Lives:
         operation = operations[number]
         sources = list(dict.fromkeys(source for source, _ in operation.inputs))
         size, scratch = rounded(sum(operation.outputs[:1]), ALIGNMENT), sum(operation.outputs[1:])
-        buffer = _taken_over(operation, size, sources, uses, operations, holding)
+        buffer = None
+        if not planned:
+            buffer = _taken_over(operation, size, sources, uses, operations, holding)
         if buffer is None and size:
             buffer = Buffer(size, number)
             alive[id(buffer)] = buffer
@@ -76,7 +84,8 @@ def _taken_over(
 ) -> Buffer | None:
     """The buffer of an input that ends here, which an element-wise kernel may write into.
 
-    Not a convolution's: it comes in a tuple with its scratch (seen in XLA's assignments).
+    Not a convolution's, nor that of a product by cuBLAS: they come in a tuple with their scratch (seen in XLA's
+    assignments; custom-call.59 in that of hidden_history).
     """
     if operation.type not in ("Fusion", "PoolScatter"):
         return None
@@ -87,6 +96,7 @@ def _taken_over(
             and holding[source].size == size
             and operations[source].type != "Argument"
             and not operations[source].type.startswith(CONVOLUTIONS)
+            and not (operations[source].type in PRODUCTS and any(operations[source].outputs[1:]))
         ):
             return holding[source]
     return None

@@ -86,7 +86,7 @@ class Copies:
             self.made[key] = len(self.operations)
             name = f"{given.name}/{form}"
             self.operations.append(
-                Operation(name, "Pad", (output,), (), (size,), given.shapes[:1], given.dtypes[:1])
+                Operation(name, "Padded", (output,), (), (size,), given.shapes[:1], given.dtypes[:1])
             )
         return self.made[key], 0
 

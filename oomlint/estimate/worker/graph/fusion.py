@@ -2,70 +2,45 @@
 
 XLA's priority fusion (openxla/xla, xla/service/gpu/transforms/priority_fusion.cc) puts an element-wise operation into
 all its readers where that moves fewer bytes, most gain first; what is fused is computed again where it is read and has
-no memory. Products, convolutions, pooling and loops write theirs, and their inputs must have been written. The costs
-are a model of XLA's; the constants were fitted to compilations (benchmarks/estimate/compare_xla.py).
+no memory. Products, convolutions, pooling and loops write theirs, and their inputs must have been written.
 """
 
 from __future__ import annotations
 
 import heapq
-import math
+from itertools import islice
 
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
-from oomlint.estimate.worker.graph.kinds import ALIASES, LOOPS, NOTHING, READS
-from oomlint.estimate.worker.graph.loops import stacked_bytes
+from oomlint.estimate.worker.graph.costs import REDUCTIONS, cost_of, is_by_row, kind_of, scratch_of, size_of
 from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, summed_rows
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, waits_for
-from oomlint.estimate.worker.graph.products import by_cublas, is_lent_memory
+from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas, is_lent_memory
 
-# Values that are another's under a new name or shape, or a variable's.
-_SAME = ALIASES | READS
-# Small results that no kernel computes twice.
-_REDUCTIONS = frozenset(
-    "Sum Mean Max Min Prod Any All ArgMax ArgMin BiasAddGrad L2Loss EuclideanNorm".split()
-)
-# Kernels that compute their inputs' elements themselves, too.
-_POOLS = frozenset("MaxPool AvgPool MaxPool3D AvgPool3D PoolWindows PoolScatter Base Pad Difference".split())
-# Of operations with scratch: how many of their outputs are results.
-_RESULTS = {
-    "PoolWindows": 1,
-    "Conv2DBackpropInput": 1,
-    "Conv3DBackpropInputV2": 1,
-    "DepthwiseConv2dNativeBackpropInput": 1,
-    "If": 1,
-    "StatelessIf": 1,
-    "SparseSoftmaxCrossEntropyWithLogits": 2,
-}
 # What windows that overlap compute again for each.
-_LIGHT = RELUS | {"BiasAdd", "Cast", "ConcatV2", "Pad", "PadV2"}
-# What stays in the second-level cache (40 MiB on an A100, 50 on an H100) is read again at no cost.
+_LIGHT = RELUS | {"BiasAdd", "Cast", "ConcatV2", "Pad", "PadV2", "Padded"}
+# What stays in the second-level cache (40 MiB on an A100, 50 on an H100), and how long reading it again takes beside
+# memory (kL2CacheSpeedup in xla/service/gpu/model/gpu_performance_model_base.cc).
 _CACHE = 40 << 20
-_WHOLE = tuple(
+_AGAIN = 1 / 2.5
+# What reads elements at other places than it writes them, and at how many places one kernel reads the same
+# (kAllowedCodeDuplication in xla/service/fusion_node_indexing_evaluation.cc).
+_MOVING = frozenset(
     """
-    Conv MatMul BatchMatMul _FusedMatMul _FusedConv DepthwiseConv _FusedBatch FusedBatchNorm Einsum Zeros
-    While StatelessWhile PartitionedCall StatefulPartitionedCall Sort TopK FFT Cumsum Cumprod Unsorted Scatter
-    TensorScatter TensorList Resize Cudnn Segment
+    BatchToSpaceND BroadcastTo ConcatV2 DepthToSpace GatherV2 MirrorPad Pack Pad PadV2 ReverseV2 Roll Slice
+    SpaceToBatchND SpaceToDepth Split SplitV StridedSlice Tile Transpose Unpack
     """.split()
 )
-# Updates in place, and branches that hold only such (a loss scale's check).
-_UPDATES = ("Assign", "Resource", "If", "StatelessIf", "Case", "StatelessCase")
-
-_BY_ROW = ("Softmax", "LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
-# Longer rows are summed in two steps (ReductionDimensionRaceFreeBound in xla/service/gpu/reduction_utils.cc: 1,024
-# threads of sixteen elements), and no kernel of Triton's is made of them.
-_LONGEST_ROW = 1024 * 16
-
+_TIMES = 15
+# Functions of one argument that Triton computes (xla/backends/gpu/codegen/triton/support.cc).
+_OF_ONE = frozenset("Sin Cos Exp Log Log1p Expm1 Tanh Sqrt Rsqrt Neg Abs".split())
 # What a kernel's start costs, as bytes that could have been moved meanwhile (about 1 us at 3 TB/s).
 _START = 3_000_000
-# What computing an element costs, in bytes: a counter-based random number, the error function of gelu, tanh and elu.
-_RANDOM, _ERF, _TANH = 40, 24, 12
 # The error function of what a kernel wrote in that very shape is computed again (two_branches_of_functions), that of a
 # product which has another shape meanwhile is kept.
 _AT_ONCE = 0.25
-# All else is computed while memory is waited for, but for a twentieth (kMemoryComputeParallelism in
-# xla/service/gpu/model/gpu_performance_model_base.h): 1.5 TB/s beside 10 T operations/s.
-_STEP = 0.05 * 1.5 / 10
+
+Places = set[tuple[int, ...]]
 
 
 def kernels(program: Program, card: Card = HOPPER) -> Program:
@@ -76,18 +51,20 @@ def kernels(program: Program, card: Card = HOPPER) -> Program:
 class _Fusion:
     def __init__(self, program: Program, card: Card) -> None:
         self.channels_first = card.channels_first
+        left_to_cublas = by_cublas(program, card)
         self.operations = program.operations
-        self.kinds = [_kind(operation) for operation in self.operations]
+        self.kinds = [kind_of(operation) for operation in self.operations]
         self._end_with_bias()
-        self._keep_before_erf()
+        if not left_to_cublas:
+            self._keep_before_erf()
         self._keep_masks_of_merged()
-        self.sizes = [_size(operation) for operation in self.operations]
-        self.scratch = [_scratch(operation) for operation in self.operations]
-        if by_cublas(program, card):
+        self.sizes = [size_of(operation) for operation in self.operations]
+        self.scratch = [scratch_of(operation) for operation in self.operations]
+        if left_to_cublas:
             for number, operation in enumerate(self.operations):
                 if is_lent_memory(operation, program):
                     self.scratch[number] = card.lent_to_cublas
-        self.costs = [_cost(operation) for operation in self.operations]
+        self.costs = [cost_of(operation) for operation in self.operations]
         for number, operation in enumerate(self.operations):
             half = "16" in "".join(operation.dtypes)
             if operation.type in ("Erf", "Erfc") and not half and not self._is_reshaped(number):
@@ -103,10 +80,15 @@ class _Fusion:
                 self.readers[source].add(number)
         self.fetched = {self._origin(source) for source in program.fetched}
         self.gone: set[int] = set()
+        if not left_to_cublas:
+            self._begin_products()
+        # How each reads its sources: a path of what moves elements for each place that they are read at.
+        self.places: list[dict[int, Places]] = [
+            {source: {(number,) if operation.type in _MOVING else ()} for source in self.reads[number]}
+            for number, operation in enumerate(self.operations)
+        ]
         # Kernels of Triton, which write beside what they read.
-        self.by_row = {
-            number for number, one in enumerate(self.operations) if card.triton and _is_by_row(one)
-        }
+        self.by_row = {number for number, one in enumerate(self.operations) if card.triton and is_by_row(one)}
         self.grown: set[int] = set()  # with others in it that are not light
 
     def run(self) -> Program:
@@ -142,7 +124,10 @@ class _Fusion:
                     self.kinds[number] = "same"
 
     def _keep_before_erf(self) -> None:
-        """What the error function is taken of in 16 bits is written and kept for the gradient (in XLA's buffers)."""
+        """What the error function is taken of in 16 bits is written and kept for the gradient (in XLA's buffers).
+
+        Not in a compilation without XLA's own products (scales_of_layers).
+        """
         for operation in self.operations:
             if operation.type in ("Erf", "Erfc") and operation.dtypes and "16" in operation.dtypes[0]:
                 number = self._origin(operation.inputs[0])
@@ -159,6 +144,27 @@ class _Fusion:
                 if self.operations[source].type == "Slice":
                     self.kinds[number] = "reduction"
 
+    def _begin_products(self) -> None:
+        """XLA's own products compute functions of one argument as they read, however many others read them.
+
+        What moves no more bytes than it makes is worth it (`IsInputWorthFusing` in
+        xla/service/gpu/transforms/gemm_fusion.cc): sines need not be kept beside what they are taken of.
+        """
+        for number, operation in enumerate(self.operations):
+            if operation.type not in _OF_ONE or len(self.reads[number]) != 1 or number in self.fetched:
+                continue
+            (source,) = self.reads[number]
+            if self.readers[source] == {number}:  # then either stays, in the same place
+                continue
+            for reader in [one for one in self.readers[number] if self.operations[one].type in PRODUCTS]:
+                self.reads[reader].discard(number)
+                self.reads[reader].add(source)
+                self.readers[source].add(reader)
+                self.readers[number].discard(reader)
+            if not self.readers[number]:
+                self.readers[source].discard(number)
+                self.gone.add(number)
+
     def _is_reshaped(self, number: int) -> bool:
         """Whether a product is given another shape between its kernel and this, element by element."""
         while self.operations[number].inputs:
@@ -168,6 +174,17 @@ class _Fusion:
                 return True
             if self.kinds[number] not in ("mapped", "same"):
                 return False
+        return False
+
+    def _is_of_a_product(self, number: int) -> bool:
+        """Whether it is a product of matrices, element by element: channels are last there on all cards."""
+        while self.operations[number].inputs:
+            if self.operations[number].type in PRODUCTS:
+                return True
+            if self.kinds[number] not in ("mapped", "same"):
+                return False
+            sources = (source for source, _ in self.operations[number].inputs)
+            number = max(sources, key=lambda source: sum(self.operations[source].outputs))
         return False
 
     def _origin(self, source: Output) -> int:
@@ -186,20 +203,38 @@ class _Fusion:
             return -1
         if len(readers) > 1 and any(self._is_summed_at_once(number, reader) for reader in readers):
             return -1
-        size, cost = self.sizes[number], self.costs[number]
-        alone = _START + size + cost + sum(self.sizes[source] for source in self.reads[number])
+        if any(len(self.places[reader][number]) > _TIMES for reader in readers):
+            return -1
+        cost = self.costs[number]
+        alone = _START + self.sizes[number] + cost
+        alone += sum(self._read(source, len(ways)) for source, ways in self.places[number].items())
         fused = 0.0
         for reader in readers:
-            alone += size
-            fused += cost + sum(self.sizes[one] for one in self.reads[number] - self.reads[reader])
+            ways = self.places[reader][number]
+            alone += self._read(number, len(ways))
+            fused += cost * len(ways)
+            for source in self.reads[number]:
+                before = self.places[reader].get(source, set())
+                after = self._joined(ways, number, source) | before
+                fused += self._read(source, len(after)) - self._read(source, len(before))
         return alone - fused
+
+    def _read(self, source: int, times: int) -> float:
+        """Bytes from memory; what is read again comes from the cache, if it has room there."""
+        again = _AGAIN if self.sizes[source] <= _CACHE else 1.0
+        return self.sizes[source] * (1 + again * (times - 1)) if times else 0.0
+
+    def _joined(self, ways: Places, number: int, source: int) -> Places:
+        """At which places a reader reads the source if it computes what it reads in these ways itself."""
+        return {way + place for way in ways for place in self.places[number][source]}
 
     def _is_summed_at_once(self, number: int, reader: int) -> bool:
         """Few rows: the sum's kernel writes what it sums for the others, too. Not where that is a cast alone."""
         if self.operations[number].type in _LIGHT:
             return False
         dtypes, shapes = self.operations[number].dtypes, self.operations[number].shapes
-        if self.channels_first and len(shapes[0] if shapes else ()) > 3 and "16" not in "".join(dtypes):
+        pictures = len(shapes[0] if shapes else ()) > 3 and "16" not in "".join(dtypes)
+        if self.channels_first and pictures and not self._is_of_a_product(number):
             return False  # rows lie in a row there
         given, made = self.operations[number].shapes, self.operations[reader].shapes
         if self.operations[reader].type not in ("Mean", "Sum") or not given or not made:
@@ -218,7 +253,11 @@ class _Fusion:
         for reader in readers:
             self.reads[reader].discard(number)
             self.reads[reader] |= sources
-            self.costs[reader] += self.costs[number]
+            ways = self.places[reader].pop(number)
+            self.costs[reader] += self.costs[number] * len(ways)
+            for source in sources:
+                both = self._joined(ways, number, source) | self.places[reader].get(source, set())
+                self.places[reader][source] = set(islice(both, _TIMES + 1))
             if number in self.by_row:
                 self.by_row.add(reader)
             if self.sizes[reader] >= self.scratch[number]:  # not what only sums it
@@ -284,7 +323,7 @@ class _Fusion:
         for one in left:
             if self.operations[one].type != "Zeros" or not self._copies(one):
                 continue
-            sums = (reader for reader in self.readers[one] if self.operations[reader].type in _REDUCTIONS)
+            sums = (reader for reader in self.readers[one] if self.operations[reader].type in REDUCTIONS)
             relu = written.get(self.sizes[one])
             for first in sorted({*sums, *(() if relu is None else (relu,))}):
                 reads = one in self.reads[first]
@@ -314,44 +353,3 @@ class _Fusion:
             operation.shapes[:1],
             operation.dtypes[:1],
         )
-
-
-def _kind(operation: Operation) -> str:
-    kind = operation.type
-    if kind == "Argument":
-        return "argument"
-    if kind in NOTHING:
-        return "nothing"
-    if kind in _SAME:
-        return "same"
-    if kind in _REDUCTIONS or kind in _POOLS:
-        return "reduction"
-    if kind.startswith(_UPDATES):
-        return "whole" if operation.body is not None and any(operation.outputs[:1]) else "update"
-    return "whole" if kind.startswith(_WHOLE) else "mapped"
-
-
-def _is_by_row(operation: Operation) -> bool:
-    return operation.type in _BY_ROW and max(shape[-1:] for shape in operation.shapes) <= (_LONGEST_ROW,)
-
-
-def _size(operation: Operation) -> int:
-    if operation.type in LOOPS and operation.body is not None:
-        return stacked_bytes(operation)
-    return sum(operation.outputs) - _scratch(operation)
-
-
-def _scratch(operation: Operation) -> int:
-    """What a kernel writes beside its result and gives back at once."""
-    return sum(operation.outputs[_RESULTS.get(operation.type, len(operation.outputs)) :])
-
-
-def _cost(operation: Operation) -> float:
-    elements = sum(math.prod(shape) for shape in operation.shapes)
-    if operation.type in ("Erf", "Erfc"):
-        return _ERF * elements
-    if operation.type in ("Tanh", "Elu"):
-        return _TANH * elements
-    if operation.type.startswith(("Stateless", "Random")) and operation.type not in LOOPS:
-        return _RANDOM * elements
-    return _STEP * elements

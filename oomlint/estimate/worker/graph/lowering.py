@@ -9,12 +9,13 @@ import math
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS, Copies, source_of
-from oomlint.estimate.worker.graph.operations import Operation, Output, Program, waits_for
+from oomlint.estimate.worker.graph.equals import merge_equals
+from oomlint.estimate.worker.graph.merging import merge_products
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
 
 _BRANCHES = ("If", "StatelessIf")
 _ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"
 _INDEX = 4  # bytes
-_MERGED = 32 << 20  # bytes: xla_gpu_dot_merger_threshold_mb in xla/debug_options_flags.cc
 _SUMS = ("UnsortedSegmentSum", "ResizeBilinearGrad")  # scatters
 ROWS = 4096
 RELUS = frozenset({"Relu", "Relu6"})
@@ -28,26 +29,36 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
     A constant of zeros is one for all operations of a size. It is written where something cannot do without: a scatter.
     """
     operations = list(program.operations)
+    merge_equals(operations)
+    program = replace(program, operations=list(operations))
     readers = _readers(program)
     zeros: Zeros = {}  # those with which ReLUs compare
     pooled = _pooled(program, readers)
     for relu in program.operations:
-        if relu.type in RELUS and _like(relu) in pooled and _like(relu) not in zeros:
-            zeros[_like(relu)] = len(operations)
+        if relu.type in RELUS and _like(relu, operations) in pooled and _like(relu, operations) not in zeros:
+            zeros[_like(relu, operations)] = len(operations)
             size = sum(relu.outputs)
-            operations.append(_new("zeros", "Zeros", (), relu.shapes[:1], size, relu.dtypes[:1]))
+            operations.append(new_operation("zeros", "Zeros", (), relu.shapes[:1], size, relu.dtypes[:1]))
     copies = Copies(operations, channels_first)
     sums: dict[int, int] = {}  # the zeros of sums by row
     masks: dict[int, int] = {}  # by what leaky units are given
     for number, operation in enumerate(program.operations):
-        if operation.type in RELUS and _like(operation) in zeros:
-            operations[number] = replace(operation, inputs=(*operation.inputs, (zeros[_like(operation)], 0)))
+        if operation.type in RELUS and _like(operation, operations) in zeros:
+            operations[number] = replace(
+                operation, inputs=(*operation.inputs, (zeros[_like(operation, operations)], 0))
+            )
         elif operation.type in ("MaxPool", "MaxPool3D") and operation.inputs:
             source = operations[source_of(operations, operation.inputs[0])]
-            if source.type in RELUS and _like(source) in zeros:  # which the ReLU's kernel writes, too
-                operations[number] = replace(operation, inputs=(*operation.inputs, (zeros[_like(source)], 0)))
+            if (
+                source.type in RELUS and _like(source, operations) in zeros
+            ):  # which the ReLU's kernel writes, too
+                operations[number] = replace(
+                    operation, inputs=(*operation.inputs, (zeros[_like(source, operations)], 0))
+                )
         elif operation.type in ("ReluGrad", "Relu6Grad") and len(operation.inputs) > 1:
-            compared = ((zeros[_like(operation)], 0),) if _like(operation) in zeros else ()
+            compared = (
+                ((zeros[_like(operation, operations)], 0),) if _like(operation, operations) in zeros else ()
+            )
             operations.append(_positive(operation, operations, compared))
             chosen = (operation.inputs[0], (len(operations) - 1, 0), *compared)
             operations[number] = replace(operation, type="Select", inputs=chosen)
@@ -64,10 +75,12 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
             size, shapes, dtypes = sum(operation.outputs), operation.shapes[:1], operation.dtypes[:1]
             inputs = [*operation.inputs, (len(operations), 0)]
             if size in sums:
-                operations.append(_new("zeros", "ZerosCopy", ((sums[size], 0),), shapes, size, dtypes))
+                operations.append(
+                    new_operation("zeros", "ZerosCopy", ((sums[size], 0),), shapes, size, dtypes)
+                )
             else:
                 sums[size] = len(operations)
-                operations.append(_new("zeros", "Zeros", (), shapes, size, dtypes))
+                operations.append(new_operation("zeros", "Zeros", (), shapes, size, dtypes))
             operations[number] = replace(operation, type="PoolScatter", inputs=tuple(inputs))
         elif operation.type == _ENTROPY and channels_first:
             source = operations[source_of(operations, operation.inputs[0])]
@@ -83,7 +96,7 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
         elif operation.type.startswith(CONVOLUTIONS):
             operations[number] = copies.convolution(operation)
     _write_differences(program, operations)
-    _merge_products(program, operations)
+    merge_products(program, operations)
     return _in_order(replace(program, operations=operations))
 
 
@@ -104,7 +117,9 @@ def _write_differences(program: Program, operations: list[Operation]) -> None:
         made[sources[0], sources[1]] = made[sources[1], sources[0]] = len(operations)
         size, name = sum(operation.outputs), f"{operation.name}/difference"
         operations.append(
-            _new(name, "Difference", operation.inputs[:2], operation.shapes[:1], size, operation.dtypes[:1])
+            new_operation(
+                name, "Difference", operation.inputs[:2], operation.shapes[:1], size, operation.dtypes[:1]
+            )
         )
         operations[number] = replace(operation, inputs=((len(operations) - 1, 0),))
     for number, operation in enumerate(program.operations):
@@ -112,83 +127,6 @@ def _write_differences(program: Program, operations: list[Operation]) -> None:
             left, right = (source_of(program.operations, one) for one in operation.inputs)
             if (left, right) in made:
                 operations[number] = replace(operation, type="Identity", inputs=((made[left, right], 0),))
-
-
-def _merge_products(program: Program, operations: list[Operation]) -> None:
-    """Products of one tensor with several weights are one product, up to a size (xla/service/dot_merger.cc).
-
-    So are those of several tensors with one weight, where none waits for another: in second derivatives.
-    """
-    by_tensor: dict[tuple[str, int], list[int]] = {}
-    by_weight: dict[tuple[object, ...], list[int]] = {}
-    for number, operation in enumerate(program.operations):
-        if operation.type not in ("MatMul", "BatchMatMulV2") or len(operation.inputs) < 2:
-            continue
-        if sum(operation.outputs) > _MERGED or not _is_weight(program, operation.inputs[1]):
-            continue
-        tensor, weight = (source_of(program.operations, one) for one in operation.inputs[:2])
-        by_tensor.setdefault((operation.type, tensor), []).append(number)
-        by_weight.setdefault((operation.type, *_value_of(weight, program)), []).append(number)
-    merged: set[int] = set()
-    for members in by_tensor.values():
-        if len(members) > 1 and not _waits(members, program):
-            _merge(members, program, operations)
-            merged.update(members)
-    for members in by_weight.values():
-        groups: list[list[int]] = []
-        for member in members:
-            if member in merged:
-                continue
-            shapes = program.operations[member].shapes
-            for group in groups:
-                alike = program.operations[group[0]].shapes == shapes
-                if alike and not _waits([*group, member], program):
-                    group.append(member)
-                    break
-            else:
-                groups.append([member])
-        for group in groups:
-            if len(group) > 1:
-                _merge(group, program, operations)
-
-
-def _merge(members: list[int], program: Program, operations: list[Operation]) -> None:
-    first = program.operations[members[0]]
-    inputs = tuple(dict.fromkeys(source for one in members for source in program.operations[one].inputs[:2]))
-    size = sum(sum(program.operations[one].outputs) for one in members)
-    whole = len(operations)
-    operations.append(
-        _new(f"{first.name}/merged", first.type, inputs, first.shapes[:1], size, first.dtypes[:1])
-    )
-    for one in members:
-        operations[one] = replace(operations[one], type="Slice", inputs=((whole, 0),))
-
-
-def _waits(members: list[int], program: Program) -> bool:
-    """Whether one of them waits for another."""
-
-    def sources(number: int) -> set[int]:
-        operation = program.operations[number]
-        return {*(source for source, _ in operation.inputs), *operation.controls}
-
-    return any(waits_for(member, set(members), sources) for member in members)
-
-
-def _value_of(number: int, program: Program) -> tuple[object, ...]:
-    """The same for all who read a variable between two changes of it."""
-    operation = program.operations[number]
-    while operation.type == "Cast":
-        number = source_of(program.operations, operation.inputs[0])
-        operation = program.operations[number]
-    changes = (one for one in operation.controls if program.operations[one].type.startswith("Assign"))
-    return operation.variable or number, *changes
-
-
-def _is_weight(program: Program, output: Output) -> bool:
-    operation = program.operations[source_of(program.operations, output)]
-    if operation.type == "Cast" and operation.inputs:
-        operation = program.operations[source_of(program.operations, operation.inputs[0])]
-    return operation.type == "ReadVariableOp"
 
 
 def summed_rows(given: tuple[int, ...], made: tuple[int, ...]) -> int:
@@ -247,7 +185,7 @@ def _positive(gradient: Operation, operations: list[Operation], zeros: tuple[Out
     if relu.type in RELUS and not _is_product(relu.inputs[0], operations):
         asked = relu.inputs[0]
     name, count = f"{gradient.name}/positive", _elements(gradient)
-    return _new(name, "Compare", (asked, *zeros), gradient.shapes[:1], count, ("bool",))
+    return new_operation(name, "Compare", (asked, *zeros), gradient.shapes[:1], count, ("bool",))
 
 
 def _is_product(source: Output, operations: list[Operation]) -> bool:
@@ -272,7 +210,7 @@ def _scattered(
     pooled, size = program.operations[gradient.inputs[-1][0]], sum(gradient.outputs)
     forward = program.operations[gradient.inputs[1][0]]
     axes = max(len(gradient.shapes[0]), 1) if gradient.shapes else 1
-    windows = _new(
+    windows = new_operation(
         f"{gradient.name}/windows",
         "PoolWindows",
         gradient.inputs[:1],
@@ -283,26 +221,28 @@ def _scattered(
     windows.outputs += pooled.outputs[:1]  # the value, which nobody needs any more
     windows.overlap = forward.overlap
     relu = program.operations[source_of(operations, gradient.inputs[0])]
-    if relu.type in RELUS and _like(relu) in zeros:
-        windows.inputs += ((zeros[_like(relu)], 0),)
+    if relu.type in RELUS and _like(relu, operations) in zeros:
+        windows.inputs += ((zeros[_like(relu, operations)], 0),)
     operations.append(windows)
     inputs = [(len(operations) - 1, 0), gradient.inputs[-1]]
     total = _sum_with_others(number, program, readers)
     if total is not None:
         others = tuple(one for one in program.operations[total].inputs if one[0] != number)
-        base = _new(f"{gradient.name}/others", "Base", others, gradient.shapes[:1], size, gradient.dtypes[:1])
+        base = new_operation(
+            f"{gradient.name}/others", "Base", others, gradient.shapes[:1], size, gradient.dtypes[:1]
+        )
         operations[total] = replace(operations[total], type="Identity", inputs=((number, 0),))
-    elif _like(gradient) in zeros:
-        base = _new(
+    elif _like(gradient, operations) in zeros:
+        base = new_operation(
             "zeros",
             "ZerosCopy",
-            ((zeros[_like(gradient)], 0),),
+            ((zeros[_like(gradient, operations)], 0),),
             gradient.shapes[:1],
             size,
             gradient.dtypes[:1],
         )
     else:
-        base = _new("zeros", "Zeros", (), gradient.shapes[:1], size, gradient.dtypes[:1])
+        base = new_operation("zeros", "Zeros", (), gradient.shapes[:1], size, gradient.dtypes[:1])
     inputs.append((len(operations), 0))
     operations.append(base)
     operations[number] = replace(gradient, type="PoolScatter", inputs=tuple(inputs))
@@ -360,21 +300,11 @@ def _elements(operation: Operation) -> int:
     return sum(operation.outputs[:1]) // item
 
 
-def _new(
-    name: str,
-    kind: str,
-    inputs: tuple[Output, ...],
-    shapes: tuple[tuple[int, ...], ...],
-    size: int,
-    dtypes: tuple[str, ...],
-) -> Operation:
-    return Operation(name, kind, inputs, (), (size,), shapes, dtypes)
-
-
 def _pooled(program: Program, readers: list[list[int]]) -> set[Like]:
     """What is pooled with a gradient that is scattered over zeros: a constant of another shape is another one."""
+    operations = program.operations
     return {
-        _like(operation)
+        _like(operation, operations)
         for number, operation in enumerate(program.operations)
         if is_pooling_gradient(operation)
         and operation.inputs
@@ -382,8 +312,22 @@ def _pooled(program: Program, readers: list[list[int]]) -> set[Like]:
     }
 
 
-def _like(operation: Operation) -> Like:
-    return operation.shapes[:1], operation.dtypes[:1]
+def _like(operation: Operation, operations: list[Operation]) -> Like:
+    """Of a ReLU right behind a convolution the convolution's shape, which along one axis has a side more.
+
+    XLA takes the squeeze between them out where only a bias comes in between (characters_convolved,
+    conv_then_lstm), not where a normalization does (sound_cnn).
+    """
+    shapes, asked = operation.shapes[:1], operation.inputs[:1]
+    if operation.type.startswith(("ReluGrad", "Relu6Grad")) and len(operation.inputs) > 1:
+        asked = operations[source_of(operations, operation.inputs[1])].inputs[:1]
+    if asked and operation.type.startswith("Relu"):
+        before = operations[source_of(operations, asked[0])]
+        if before.type == "BiasAdd":
+            before = operations[source_of(operations, before.inputs[0])]
+        if before.type.startswith(CONVOLUTIONS) and math.prod(*before.shapes[:1]) == math.prod(*shapes):
+            shapes = before.shapes[:1]
+    return shapes, operation.dtypes[:1]
 
 
 def is_pooling_gradient(operation: Operation) -> bool:

@@ -64,3 +64,15 @@ def waits_for(number: int, others: Set[int], sources: Callable[[int], Set[int]])
         seen |= new
         stack += new
     return False
+
+
+def new_operation(
+    name: str,
+    kind: str,
+    inputs: tuple[Output, ...],
+    shapes: tuple[tuple[int, ...], ...],
+    size: int,
+    dtypes: tuple[str, ...],
+) -> Operation:
+    """One with a single output of `size` bytes."""
+    return Operation(name, kind, inputs, (), (size,), shapes, dtypes)

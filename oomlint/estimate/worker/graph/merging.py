@@ -1,0 +1,87 @@
+"""Products of matrices that XLA computes as one (xla/service/dot_merger.cc)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from oomlint.estimate.worker.graph.convolutions import source_of
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation, waits_for
+
+_MERGED = 32 << 20  # bytes: xla_gpu_dot_merger_threshold_mb in xla/debug_options_flags.cc
+
+
+def merge_products(program: Program, operations: list[Operation]) -> None:
+    """Products of one tensor with several weights are one product, up to a size (xla/service/dot_merger.cc).
+
+    So are those of several tensors with one weight, where none waits for another: in second derivatives.
+    """
+    by_tensor: dict[tuple[str, int], list[int]] = {}
+    by_weight: dict[tuple[object, ...], list[int]] = {}
+    for number, operation in enumerate(program.operations):
+        if operation.type not in ("MatMul", "BatchMatMulV2") or len(operation.inputs) < 2:
+            continue
+        if sum(operation.outputs) > _MERGED or not _is_weight(program, operation.inputs[1]):
+            continue
+        tensor, weight = (source_of(program.operations, one) for one in operation.inputs[:2])
+        by_tensor.setdefault((operation.type, tensor), []).append(number)
+        by_weight.setdefault((operation.type, *_value_of(weight, program)), []).append(number)
+    merged: set[int] = set()
+    for members in by_tensor.values():
+        if len(members) > 1 and not _waits(members, program):
+            _merge(members, program, operations)
+            merged.update(members)
+    for members in by_weight.values():
+        groups: list[list[int]] = []
+        for member in members:
+            if member in merged:
+                continue
+            shapes = program.operations[member].shapes
+            for group in groups:
+                alike = program.operations[group[0]].shapes == shapes
+                if alike and not _waits([*group, member], program):
+                    group.append(member)
+                    break
+            else:
+                groups.append([member])
+        for group in groups:
+            if len(group) > 1:
+                _merge(group, program, operations)
+
+
+def _merge(members: list[int], program: Program, operations: list[Operation]) -> None:
+    first = program.operations[members[0]]
+    inputs = tuple(dict.fromkeys(source for one in members for source in program.operations[one].inputs[:2]))
+    size = sum(sum(program.operations[one].outputs) for one in members)
+    whole = len(operations)
+    operations.append(
+        new_operation(f"{first.name}/merged", first.type, inputs, first.shapes[:1], size, first.dtypes[:1])
+    )
+    for one in members:
+        operations[one] = replace(operations[one], type="Slice", inputs=((whole, 0),))
+
+
+def _waits(members: list[int], program: Program) -> bool:
+    """Whether one of them waits for another."""
+
+    def sources(number: int) -> set[int]:
+        operation = program.operations[number]
+        return {*(source for source, _ in operation.inputs), *operation.controls}
+
+    return any(waits_for(member, set(members), sources) for member in members)
+
+
+def _value_of(number: int, program: Program) -> tuple[object, ...]:
+    """The same for all who read a variable between two changes of it."""
+    operation = program.operations[number]
+    while operation.type == "Cast":
+        number = source_of(program.operations, operation.inputs[0])
+        operation = program.operations[number]
+    changes = (one for one in operation.controls if program.operations[one].type.startswith("Assign"))
+    return operation.variable or number, *changes
+
+
+def _is_weight(program: Program, output: Output) -> bool:
+    operation = program.operations[source_of(program.operations, output)]
+    if operation.type == "Cast" and operation.inputs:
+        operation = program.operations[source_of(program.operations, operation.inputs[0])]
+    return operation.type == "ReadVariableOp"
