@@ -8,10 +8,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from oomlint.estimate.slicing.functions import statements
+from oomlint.dryrun.values.base import Const, deref
+from oomlint.dryrun.values.program import Instance
+from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.program import Scope, dotted, own_expressions
 from oomlint.estimate.slicing.trainings import Training
+
+if TYPE_CHECKING:
+    from oomlint.dryrun import Trace
 
 _SIZE = re.compile(
     r"(?i)(train(ing)?_?|per_?core_?|global_?)?batch_?(sz|size)|mini_?batch(_?size)?|n_?batch_?size"
@@ -20,7 +26,32 @@ _DATA = ("x", "generator", "data", "dataset", "train_data")
 _DEPTH = 3
 
 
-def batch_expression(training: Training) -> ast.expr | None:
+def find_batch(training: Training, trace: Trace, functions: Functions) -> None:
+    """Give a training call that does not say its batch the one that its data says, and where that was found."""
+    training.batch, training.batch_named = _of_object(training, trace)
+    if training.batch is None:
+        training.batch = batch_expression(training, functions)
+        training.batch_named = "" if training.batch is None else ast.unparse(training.batch)
+
+
+def _of_object(training: Training, trace: Trace) -> tuple[int | None, str]:
+    """What an object of the script's own that yields the batches keeps as their size."""
+    call = training.seen
+    data = (
+        next((call.value(name) for name in _DATA if call.argument(name)), None) if call is not None else None
+    )
+    source = None if data is None else deref(data)
+    if isinstance(source, Instance):
+        for assign in trace.assigns():
+            name = assign.path.rpartition(".")[2]
+            value = deref(assign.value)
+            ours = assign.target is not None and deref(assign.target) is source and _SIZE.fullmatch(name)
+            if ours and isinstance(value, Const) and type(value.value) is int:
+                return value.value, f"{source.cls.name}.{name}"
+    return None, ""
+
+
+def batch_expression(training: Training, functions: Functions) -> ast.expr | None:
     """An expression of the function that trains, or None. It is to be said where it came from."""
     step = training.way[-1]
     scope = step.scope
@@ -31,7 +62,14 @@ def batch_expression(training: Training) -> ast.expr | None:
             found = _of_data(value, scope, _DEPTH)
             if found is not None:
                 return found
-    return _by_name(scope) or _by_name(scope.unit.scope)
+    return _by_name(scope) or _by_name(scope.unit.scope) or _starred(scope, functions)
+
+
+def _starred(scope: Scope, functions: Functions) -> ast.expr | None:
+    """The same of the names that the module takes from others with a star: `from config import *`."""
+    found = [_by_name(one.scope, bound=True) for one in functions.all_of(scope.unit)[1:]]
+    names = {one.id for one in found if isinstance(one, ast.Name)}
+    return ast.Name(names.pop(), ast.Load()) if len(names) == 1 else None
 
 
 def _of_data(value: ast.expr, scope: Scope, depth: int) -> ast.expr | None:
@@ -74,12 +112,14 @@ def _says_size(node: ast.expr) -> bool:
     return False
 
 
-def _by_name(scope: Scope) -> ast.expr | None:
+def _by_name(scope: Scope, bound: bool = False) -> ast.expr | None:
     """The one name of a scope that says it is the batch size, else the one attribute or entry that does."""
     names = [name for name in scope.bound if _SIZE.fullmatch(name)]
     exact = [name for name in names if name.lower().replace("_", "") == "batchsize"] or names
     if exact:
         return ast.Name(exact[0], ast.Load()) if len(exact) == 1 else None
+    if bound:
+        return None
     found: dict[str, ast.expr] = {}
     for statement in statements(scope.node.body):
         for expression in own_expressions(statement):

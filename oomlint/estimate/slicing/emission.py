@@ -126,6 +126,8 @@ class Emission:
         """The slices of the project's modules, and for each text which line was where."""
         names: dict[str, str] = {}
         for unit in self.needs.program.units:
+            if not unit.name and unit is not self.needs.program.main:
+                continue  # the package that the script lies in: it has no name of its own there
             text, lines = self._text_and_lines(unit)
             key = unit.name or "__main__"
             names[f"lines:{key}"] = json.dumps(lines)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from oomlint.estimate.slicing.attributes import set_by
 from oomlint.estimate.slicing.program import (
     FunctionNode,
     Program,
@@ -224,6 +225,9 @@ class Functions:
 
     def _of_call(self, scope: Scope, call: ast.Call, found: Effects) -> None:
         name = canonical(scope.unit, call.func)
+        if given := set_by(call):
+            found.attributes.add(given[1])
+            found.mutates |= root_name(given[0]) not in ("self", "cls")
         if DATA_CALLS.fullmatch(name):
             found.reads = True
         if BUILDING.fullmatch(name):

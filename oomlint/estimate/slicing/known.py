@@ -10,6 +10,7 @@ from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.training import Layer, Model, Optimizer, Strategy
 from oomlint.estimate.slicing.program import first_line
+from oomlint.estimate.slicing.vocabulary import FLOATX
 from oomlint.syntax.positions import Positions
 
 if TYPE_CHECKING:
@@ -127,6 +128,23 @@ def expression(value: Value, depth: int = 0) -> ast.expr | None:
                 [],
             )
     return None
+
+
+def fed(value: Value | None) -> Any:
+    """The same of what `fit` is given: of arrays it makes floats of Keras' own width.
+
+    That is in keras/src/trainers/data_adapters/array_slicing.py.
+    """
+    found = element(value)
+    value = None if value is None else deref(value)
+    arrays = isinstance(value, Array) or (isinstance(value, Sequence) and value.kind in ("list", "tuple"))
+    return _floats(found) if arrays else found
+
+
+def _floats(nest: Any) -> Any:
+    if isinstance(nest, tuple) and len(nest) == 2 and isinstance(nest[1], str):
+        return (nest[0], FLOATX if nest[1] in ("float64", "float16") else nest[1])
+    return type(nest)(map(_floats, nest)) if isinstance(nest, tuple | list) else nest
 
 
 def element(value: Value | None) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from oomlint.estimate.slicing.attributes import ALWAYS, set_by
 from oomlint.estimate.slicing.functions import FunctionNode, Functions
 from oomlint.estimate.slicing.order import Order, escapes
 from oomlint.estimate.slicing.program import (
@@ -38,7 +39,7 @@ class Needs:
     functions: Functions
     taint: Taint
     names: dict[int, set[str]] = field(default_factory=dict)  # scope -> its names that are used
-    attributes: set[str] = field(default_factory=set)
+    attributes: set[str] = field(default_factory=lambda: set(ALWAYS))
     kept: set[int] = field(default_factory=set)
     entered: dict[int, Scope] = field(default_factory=dict)  # functions that are called for their value
     on_path: dict[int, set[int]] = field(default_factory=dict)  # scope -> statements that may be kept in it
@@ -138,14 +139,12 @@ class Needs:
             self.block(block, scope)
         if id(statement) in self.seen:
             return
-        bound: list[tuple[ast.expr, ast.expr]] = []
+        bound: list[ast.expr] = []
         if isinstance(statement, ast.For):
-            bound = [(statement.target, statement.iter)]
+            bound = [statement.target]
         elif isinstance(statement, ast.With):
-            bound = [
-                (item.optional_vars, item.context_expr) for item in statement.items if item.optional_vars
-            ]
-        for target, _ in bound:
+            bound = [item.optional_vars for item in statement.items if item.optional_vars]
+        for target in bound:
             if self._binds(target, scope, statement):
                 self.seen.add(id(statement))
                 self._use_own(statement, scope)
@@ -328,9 +327,11 @@ class Needs:
                 return any(self._binds(element, scope, statement) for element in elements)
             case ast.Starred(value=value):
                 return self._binds(value, scope, statement)
+            case ast.Attribute(value=value) | ast.Subscript(value=value) if (
+                canonical(scope.unit, value) == "os.environ"
+            ):
+                return False
             case ast.Attribute(attr=name, value=value):
-                if canonical(scope.unit, value) == "os.environ":
-                    return False
                 root = root_name(value)
                 if root in ("self", "cls"):
                     return name in self.attributes or (
@@ -338,8 +339,6 @@ class Needs:
                     )
                 return self._reaches(root, scope, statement)
             case ast.Subscript(value=value):
-                if canonical(scope.unit, value) == "os.environ":
-                    return False
                 return self._holds(value, scope, statement)
         return False
 
@@ -364,9 +363,10 @@ class Needs:
         name = canonical(scope.unit, function)
         if GLOBAL_CALLS.fullmatch(name):
             return True
-        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
-            inner = function.value
-            if isinstance(inner.func, ast.Name) and inner.func.id == "super":
+        if (given := set_by(call)) and self._holds(ast.Attribute(given[0], given[1]), scope, statement):
+            return True
+        match function:
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"))):
                 return True
         callees = self.functions.callees(scope.unit, scope, call)
         callees = [callee for callee in callees if id(callee) not in self.on_path]

@@ -15,7 +15,7 @@ from oomlint.documents.reading import read
 from oomlint.dryrun import dry_run
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.places import row_of
-from oomlint.estimate.slicing.batch import batch_expression
+from oomlint.estimate.slicing.batch import find_batch
 from oomlint.estimate.slicing.clustering import switched_on
 from oomlint.estimate.slicing.emission import Emission
 from oomlint.estimate.slicing.functions import Functions, statements
@@ -141,8 +141,7 @@ def _sliced(
     trained = trainings_of(trace, program, known)
     training = choose(trained, model, program.main.path)
     if training.batch is None:
-        training.batch = batch_expression(training)
-        training.batch_named = "" if training.batch is None else ast.unparse(training.batch)
+        find_batch(training, trace, functions)
     training.others = beside(training, trained)
     for step in training.way:
         allowed = needs.on_path[id(step.scope)] = before(step)

@@ -107,6 +107,7 @@ class Taint:
         """A loop over data, or a file that is open: everything that it binds."""
         headers = [one for one in own_expressions(statement) if isinstance(one, ast.expr | ast.withitem)]
         of_data = isinstance(statement, ast.For) and self._yields_data(statement, scope)
+        of_data |= isinstance(statement, ast.For | ast.While) and _plays(statement)
         if not of_data and not any(self.depends(one, scope) for one in headers):
             return None
         if any(self._makes_parts(one, scope) for one in ast.walk(statement) if isinstance(one, ast.expr)):
@@ -247,12 +248,25 @@ class Taint:
                     return False
                 callees = self.functions.callees(scope.unit, scope, node)
                 if callees:
+                    if self._constructs(node, scope):
+                        return False  # an object that reads as it is made may train later
                     effects = [self.functions.effects(callee) for callee in callees]
                     return all(effect.reads and not effect.builds for effect in effects)
                 return bool(DATA_CALLS.fullmatch(name)) and not self._makes_parts(node, scope)
             case ast.Attribute(attr=attribute, ctx=ast.Load()):
                 return attribute in DATA_ATTRIBUTES and root_name(node) != "self"
         return False
+
+
+def _plays(loop: ast.For | ast.While) -> bool:
+    """Whether it goes through the steps of an environment: `state, reward, done, info = env.step(action)`."""
+    for one in ast.walk(loop):
+        match one:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=elements)], value=ast.Call(func=ast.Attribute(attr="step"))
+            ) if len(elements) > 3:
+                return True
+    return False
 
 
 _CONTAINERS = frozenset("dict list set Counter defaultdict OrderedDict deque".split())

@@ -11,8 +11,10 @@ from oomlint.dryrun.catalog.keras.training import inputs_in
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.queries.trained_models import FIT, trained_models
 from oomlint.dryrun.trace import Body
+from oomlint.dryrun.values.base import deref
+from oomlint.dryrun.values.data import Dataset
 from oomlint.estimate.slicing.functions import statements
-from oomlint.estimate.slicing.known import element
+from oomlint.estimate.slicing.known import element, fed
 from oomlint.estimate.slicing.program import Program, Scope, Unit, dotted, own_expressions
 from oomlint.estimate.slicing.receivers import models_in
 
@@ -95,7 +97,9 @@ def _compiled(trace: Trace, program: Program, known: Known) -> Iterator[Training
             _tell(training, model)
             training.batch = batches.get(id(model), (None, None))[0]
         data = next((call.value(name) for name in ("x", "generator", "data") if call.argument(name)), None)
-        training.element = element(None if data is None else inputs_in(data))
+        if data is not None:
+            of = element if isinstance(deref(data), Dataset) else fed
+            training.element = of(inputs_in(data))
         if training.batch is None:
             training.batch = _argument(training, "batch_size")
         yield training
@@ -185,7 +189,8 @@ def _gradients(program: Program) -> Iterator[Training]:
     for unit in program.units:
         for scope in unit.scopes.values():
             name = "" if isinstance(scope.node, ast.Module) else scope.node.name
-            if scope.owner is not None and name in ("train_step", "get_gradients", "compute_gradients"):
+            of_keras = scope.owner is not None and scope.owner.bases  # `fit` calls it there
+            if of_keras and name in ("train_step", "get_gradients", "compute_gradients"):
                 continue
             for statement in statements(scope.node.body):
                 for expression in own_expressions(statement):

@@ -19,11 +19,14 @@ DATA_CALLS = re.compile(
     |pickle\.load|joblib\.load|_pickle\.load|cPickle\.load|dill\.load|input|raw_input
     |(requests|urllib|urllib2|wget|gdown|boto3|kaggle|subprocess|zipfile|tarfile|shutil|sqlite3|psycopg2)\..*
     |sklearn\.(datasets|model_selection|preprocessing|decomposition|feature_extraction)\..*|train_test_split
-    |gym\.make|gymnasium\.make|.*\.(fit_transform|transform|texts_to_sequences|fit_on_texts|cardinality)
+    |.*\.(fit_transform|transform|texts_to_sequences|fit_on_texts|cardinality)
     |nltk\..*|spacy\.load|gensim\..*|yfinance\..*|pandas_datareader\..*
     |load_data|read_data|get_data|load_dataset|get_dataset|load_datasets|prepare_data|make_dataset|create_dataset""",
     re.VERBOSE,
 )
+
+# The type of floats that Keras makes of those in an array: its `floatx`.
+FLOATX = "floatx"
 
 # Keras is TensorFlow's in a script that says so; else `keras` may be the package by itself, of any age.
 TF_KERAS = re.compile(r"\b(tensorflow|tf)\.keras\b")
@@ -31,7 +34,7 @@ TF_KERAS = re.compile(r"\b(tensorflow|tf)\.keras\b")
 # Attributes that are known only after something has seen the data.
 DATA_ATTRIBUTES = frozenset(
     """word_index index_word word_counts class_indices classes_ categories_ n_features_in_ vocabulary_ n_words
-    class_names observation_space action_space samples vocabulary_size get_vocabulary num_samples""".split()
+    class_names samples vocabulary_size get_vocabulary num_samples""".split()
 )
 
 # Methods that report, save, load weights, train or read; as a statement they change nothing that a model is made of.

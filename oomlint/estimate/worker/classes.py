@@ -32,7 +32,11 @@ class Classes(int):
         return (f"class {number}" for number in range(int(self)))
 
     def __getitem__(self, key: Any) -> Any:
-        return list(self)[key]
+        return list(self)[key] if isinstance(key, int | slice) else 0
+
+    def get(self, key: Any, default: Any = None) -> int:
+        """As a dict's: the number of a word."""
+        return 0
 
     def __contains__(self, key: object) -> bool:
         return True

@@ -118,13 +118,17 @@ def _compiled_loss(model: Any) -> Any:
 
 def own_losses(model: Any) -> bool:
     """Whether it computes its loss itself: `add_loss`, or a `train_step` or `compute_loss` of its own."""
+    return own_step(model) or bool(getattr(model, "losses", None))
+
+
+def own_step(model: Any) -> bool:
+    """Whether it has a `train_step` or `compute_loss` of its own."""
     keras, cls = keras_of(model), type(model)
-    own = any(
+    return any(
         getattr(cls, name, None) is not getattr(keras.Model, name, None)
         for name in ("train_step", "compute_loss")
         if hasattr(keras.Model, name)
     )
-    return own or bool(getattr(model, "losses", None))
 
 
 def _optimizer(made: Made, request: Request, assumptions: list[str]) -> Any:

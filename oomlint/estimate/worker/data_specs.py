@@ -6,8 +6,9 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
+from oomlint.estimate.slicing.vocabulary import FLOATX
 from oomlint.estimate.worker import described, stand_ins
-from oomlint.estimate.worker.generation import inputs_of, is_legacy, tree
+from oomlint.estimate.worker.generation import floatx, inputs_of, is_legacy, tree
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec
 
@@ -59,15 +60,30 @@ def _of_data(made: Made, request: Request, batch: int) -> Any:
         def spec(leaf: Any) -> Spec:
             shape, dtype = leaf
             if any(size is None for size in shape[1:]):
-                raise _asks(f"the data's shape {shape} is not known in full")
-            return Spec((batch, *shape[1:]), dtype)
+                raise _asks(f"the data's shape {shape} is not known in full", _example(made.model))
+            return Spec((batch, *shape[1:]), floatx() if dtype == FLOATX else dtype)
 
         return _map(spec, made.element)
     built = getattr(made.model, "_build_shapes_dict", None) or {}
     shape = built.get("input_shape") or getattr(made.model, "_build_input_shape", None)
     if shape is not None and all(isinstance(size, int) for size in tuple(shape)[1:]):
         return Spec((batch, *tuple(shape)[1:]), "float32")
-    raise _asks(f"the model {made.model.name!r} does not say what it takes: it has no input layer")
+    if (
+        isinstance(shape, list | tuple) and shape and all(map(_is_known, shape))
+    ):  # `build([(None, 20), (None, 5)])`
+        return [Spec((batch, *tuple(one)[1:]), "float32") for one in shape]
+    words = f"the model {made.model.name!r} does not say what it takes: it has no input layer"
+    raise _asks(words, _example(made.model))
+
+
+def _example(model: Any) -> str:
+    """A sample's shape such as its first layer takes."""
+    first = next(iter(getattr(model, "layers", ())), None)
+    return "128" if type(first).__name__ in ("Dense", "Embedding") else "224,224,3"
+
+
+def _is_known(shape: Any) -> bool:
+    return isinstance(shape, list | tuple) and all(isinstance(size, int) for size in tuple(shape)[1:])
 
 
 def _map(function: Any, nest: Any) -> Any:
@@ -112,6 +128,8 @@ def _complete(
     if given is not None and len(given) == len(sample):  # of several inputs, each that it fits
         sample = tuple(given[i] if size is None else size for i, size in enumerate(sample))
     if None in sample:
+        sample = described.fitting(sample) or sample
+    if None in sample:
         words = ", ".join("?" if size is None else str(size) for size in sample)
         raise _asks(f"the model's input {name!r} takes any size: ({words})")
     return (batch, *(int(size) for size in sample if size is not None))
@@ -123,9 +141,9 @@ def _given(size: int | None, request: Request) -> int:
     return size
 
 
-def _asks(message: str) -> EstimateError:
+def _asks(message: str, example: str = "224,224,3") -> EstimateError:
     return EstimateError(
-        message, "build", hint="Give one sample's shape, for example --input-shape 224,224,3"
+        message, "build", hint=f"Give one sample's shape, for example --input-shape {example}"
     )
 
 

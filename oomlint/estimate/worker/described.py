@@ -43,6 +43,17 @@ def of_input(name: str, position: int, count: int) -> Data | None:
     return arrays[position] if len(arrays) == count else None
 
 
+def fitting(sample: tuple[int | None, ...]) -> tuple[int | None, ...] | None:
+    """The sizes of the first array that fits an input of which some are open."""
+    for one in inputs():
+        sizes = one.sizes[1:]
+        if len(sizes) == len(sample) and all(
+            old in (None, new) for old, new in zip(sample, sizes, strict=True)
+        ):
+            return sizes
+    return None
+
+
 def _of_file(path: Path) -> dict[str, dict[str, Any]]:
     """Shapes, dtypes and limits of a batch that was saved by NumPy."""
     import numpy

@@ -44,6 +44,11 @@ def chosen() -> Any:
     return keras
 
 
+def floatx() -> str:
+    """The width of the floats that Keras computes with."""
+    return str(chosen().backend.floatx())
+
+
 def present() -> list[Any]:
     """The packages whose models may turn up, the chosen one first."""
     first = chosen()

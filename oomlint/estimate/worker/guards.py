@@ -45,13 +45,31 @@ def _guarded(body: list[ast.stmt], top: bool) -> list[ast.stmt]:
 
 
 def _one_by_one(statement: ast.stmt) -> list[ast.stmt]:
-    """An import of several names as several imports: one that is not there any more takes no other along."""
-    if not isinstance(statement, ast.ImportFrom) or statement.module == "__future__":
-        return [statement]
-    return [
-        ast.copy_location(ast.ImportFrom(statement.module, [alias], statement.level), statement)
-        for alias in statement.names
-    ]
+    """An import or an assignment of several names as several: one that fails takes no other along."""
+    match statement:
+        case ast.ImportFrom(module=module, names=aliases, level=level) if module != "__future__":
+            return [ast.copy_location(ast.ImportFrom(module, [one], level), statement) for one in aliases]
+        case ast.Assign(
+            targets=[ast.Tuple(elts=targets) | ast.List(elts=targets)],
+            value=ast.Tuple(elts=values) | ast.List(elts=values),
+        ) if len(targets) == len(values) and not _meet(targets, values) and not _leads_on(statement):
+            pairs = zip(targets, values, strict=True)
+            return [ast.copy_location(ast.Assign([target], value), statement) for target, value in pairs]
+    return [statement]
+
+
+def _meet(targets: list[ast.expr], values: list[ast.expr]) -> bool:
+    """Whether a value reads what stands before it: `a, b = b, a`."""
+    if any(isinstance(one, ast.Starred | ast.Subscript) for one in (*targets, *values)):
+        return True
+    bound: set[str] = set()
+    for target, value in zip(targets, values, strict=True):
+        read = {ast.unparse(one) for one in ast.walk(value) if isinstance(one, ast.Name | ast.Attribute)}
+        if bound & read:
+            return True
+        bound |= {ast.unparse(one) for one in ast.walk(target) if isinstance(one, ast.Name | ast.Attribute)}
+        bound -= {ast.unparse(target.value)} if isinstance(target, ast.Attribute) else set()
+    return False
 
 
 # Of a layer: what fails in them must not be left out in silence.
@@ -114,7 +132,11 @@ def _mark(tree: ast.Module) -> None:
     names, attributes = {"oomlint_trained"}, set[str]()
     leading: set[int] = set()
     while True:
-        new = [one for one in functions if id(one) not in leading and _says(one, names, attributes)]
+        new = [
+            one
+            for one in functions
+            if id(one) not in leading and (_says(one, names, attributes) or _ends_in(one.body, attributes))
+        ]
         if not new:
             break
         leading.update(map(id, new))
@@ -137,6 +159,16 @@ def _says(node: ast.AST, names: set[str], attributes: set[str]) -> bool:
     return False
 
 
+def _ends_in(body: list[ast.stmt], methods: set[str]) -> bool:
+    """Whether the last statement calls one of these methods, of whatever object: `agent.train()`."""
+    match body[-1] if body else None:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))):
+            return name in methods
+        case ast.For(body=inner) | ast.While(body=inner) | ast.With(body=inner) | ast.Try(body=inner):
+            return _ends_in(inner, methods)
+    return False
+
+
 def _leads_on(node: ast.AST) -> bool:
     return getattr(node, "oomlint_leads", False)
 
@@ -156,6 +188,9 @@ def _attempt(statement: ast.stmt) -> ast.stmt:
         call = f"{FAILED}(oomlint_error, {name!r}, {line})"
         handler += ast.parse(f"{name} = {call}" if name else call).body
     before = f"oomlint_before_{line}"
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="read" | "read_file"))):
+            handler += ast.parse(f"{name} = {FAILED}.read(oomlint_error, {name!r}, {line}, {name})").body
     for name in altered:
         held = f"{before}.get({name!r})" if isinstance(statement, ast.Expr) else "None"
         call = f"{FAILED}.left(oomlint_error, {name!r}, {line}, lambda: {name}, {held})"

@@ -21,6 +21,7 @@ from oomlint.estimate.worker.older.add_ons import add_ons
 from oomlint.estimate.worker.older.image_format import image_format
 from oomlint.estimate.worker.older.modules import legacy_keras, renamed_optimizer_arguments
 from oomlint.estimate.worker.stand_ins import Missing
+from oomlint.estimate.worker.texts import tokenizers
 from oomlint.estimate.worker.trackers import wandb
 
 # Scripts that Python 3 parses and that still say them.
@@ -43,6 +44,7 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
         stack.enter_context(wandb())
         stack.enter_context(attribute_dicts())
         stack.enter_context(known_data_sets())
+        stack.enter_context(tokenizers())
         stack.enter_context(add_ons(generation.chosen(), assumptions))
         opened = _beside_the_script(builtins.open)
         # Python 3.10 keeps the `io.open` that it began with for `Path.open`.

@@ -21,6 +21,8 @@ from oomlint.estimate.worker.stand_ins import of_targets, side_of
 _SECONDS = 25.0  # of the processor's time: on a machine with other work the clock says nothing
 _TRIES = 14
 _INPUT = "--input-shape"
+_X_NAMES = ("x", *(f"x{number}" for number in range(2, 2 + _TRIES)))  # of a model with several inputs
+_X = re.compile(r"x\d*")
 _MADE = re.compile(r"(?:\w+_)?(?:model|net|network)\d*")
 _SAMPLES = ((224, 224, 3), (128,), (128, 16), (32, 32, 1))
 
@@ -64,7 +66,7 @@ class _Search:
 
     def complete(self, error: EstimateError, request: Request, so_far: list[Need]) -> list[Need] | None:
         """What was put in, if the model can be built with it."""
-        for name, value in _examples(error):
+        for name, value in _examples(error, {name for name, _, _ in so_far}):
             if (
                 any(name == known for known, _, _ in so_far)
                 or self.left <= 0
@@ -84,7 +86,7 @@ class _Search:
             except Exception:  # the user's own code, with a value that is only an example
                 continue
             else:
-                if name != "x" or _takes(subject, value):
+                if not _X.fullmatch(name) or _takes(subject, value):
                     return with_it
         return None
 
@@ -105,14 +107,14 @@ def _given(request: Request, name: str, value: Any) -> Request:
     return dataclasses.replace(request, arguments=request.arguments | {name: value})
 
 
-def _examples(error: EstimateError) -> Iterator[tuple[str, Any]]:
+def _examples(error: EstimateError, known: set[str]) -> Iterator[tuple[str, Any]]:
     """Values to try for what an error asks for, then for what was computed with it."""
-    yield from _examples_of(error, error.asked)
+    yield from _examples_of(error, error.asked, known)
     for name in error.instead:
-        yield from _examples_of(error, name)
+        yield from _examples_of(error, name, known)
 
 
-def _examples_of(error: EstimateError, asked: str) -> Iterator[tuple[str, Any]]:
+def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[tuple[str, Any]]:
     name, _, attribute = asked.partition(".")
     if not name and _INPUT not in error.hint:
         return
@@ -121,20 +123,28 @@ def _examples_of(error: EstimateError, asked: str) -> Iterator[tuple[str, Any]]:
         if open_sizes:
             sizes = [size.strip() for size in open_sizes[1].split(",") if size.strip()]
             usual = 224 if len(sizes) == 3 else 128
-            yield "x", (32, *(usual if size == "?" else int(size) for size in sizes))
+            yield (
+                next(one for one in _X_NAMES if one not in known),
+                (32, *(usual if size == "?" else int(size) for size in sizes)),
+            )
             return
-        for sample in _SAMPLES:
+        told = re.search(rf"{_INPUT} ([\d,]+)", error.hint)
+        first = [tuple(map(int, told[1].split(",")))] if told else []
+        for sample in dict.fromkeys([*first, *_SAMPLES]):
             yield "x", (32, *sample)
         return
     if attribute in ("shape", "array"):
         yield name, (20_000, 300) if roles.is_weights(name) else (1000, 10 if attribute == "shape" else 16)
         return
-    for known, examples in list(stand_ins.EXAMPLES.items()):
-        if name in re.findall(r"\w+", known):
+    for compared, examples in list(stand_ins.EXAMPLES.items()):
+        if name in re.findall(r"\w+", compared):
             for example in examples[:3]:
                 yield name, example
     if _MADE.fullmatch(name.lower()):
         return  # it is what is to be made
+    if name in stand_ins.SPACES:
+        yield name, 4
+        return
     if name.endswith("shape"):
         yield from ((name, sample) for sample in _SAMPLES)
     role = roles.value(name, _USUAL)

@@ -25,7 +25,7 @@ def or_plainly(subject: Subject, estimated: Callable[[], _Answer]) -> _Answer:
     except EstimateError:
         raise
     except Exception as error:
-        if subject.mode != "train" or len(subject.data) < 2 or compiling.own_losses(subject.model):
+        if subject.mode != "train" or len(subject.data) < 2 or compiling.own_step(subject.model):
             raise
         before = subject.data, list(subject.assumptions)
         words = " ".join(str(error).split())[:160]

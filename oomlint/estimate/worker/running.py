@@ -7,6 +7,7 @@ matter, while what the model needs is reported with the line where it was lost.
 from __future__ import annotations
 
 import builtins
+import configparser
 import json
 import linecache
 import re
@@ -18,11 +19,21 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import TF_KERAS
-from oomlint.estimate.worker import altered, classes, making, project_modules, roles, spellings, stand_ins
+from oomlint.estimate.worker import (
+    altered,
+    classes,
+    environments,
+    making,
+    project_modules,
+    roles,
+    spellings,
+    stand_ins,
+)
 from oomlint.estimate.worker.guards import FAILED, compiled
 from oomlint.estimate.worker.harmless import harmless
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.older.layers import OF_OLD_KERAS
+from oomlint.estimate.worker.older.wrappers import Wrapped
 from oomlint.estimate.worker.stand_ins import Missing, NeededError, TrainedSignal
 
 
@@ -115,6 +126,7 @@ def _made(signal: TrainedSignal, request: Request, failures: list[Missing], path
     model, facts = signal.model, signal.facts
     if isinstance(model, Missing):
         raise _asked(model, path, failures)
+    own_batch = model.batch_size if isinstance(model, Wrapped) else None
     try:
         model = making.model_in(model, "what the script trains")
     except EstimateError as error:
@@ -122,7 +134,7 @@ def _made(signal: TrainedSignal, request: Request, failures: list[Missing], path
             raise _first(failures, path) from error
         error.file, error.line = path, _line_of(request)
         raise
-    batch, optimizer = facts.get("batch_size"), facts.get("optimizer")
+    batch, optimizer = own_batch or facts.get("batch_size"), facts.get("optimizer")
     element = facts.get("element")
     return Made(
         model,
@@ -141,7 +153,9 @@ def _failed_in(failures: list[Missing]) -> Any:
         value = stand_ins.described(name)
         if value is not None:
             return value
-        missing = Missing(name, line, error)
+        missing = environments.instead_of(error, name, line)
+        if missing is None:
+            missing = Missing(name, line, error)
         failures.append(missing)
         return missing
 
@@ -153,6 +167,11 @@ def _failed_in(failures: list[Missing]) -> Any:
 
     failed.named = _named  # type: ignore[attr-defined]
     failed.held, failed.left = altered.held, left  # type: ignore[attr-defined]
+
+    def read(error: BaseException, name: str, line: int, value: Any) -> Any:
+        return failed(error, name, line) if isinstance(value, configparser.RawConfigParser) else value
+
+    failed.read = read  # type: ignore[attr-defined]
     failed.as_list, failed.size = spellings.as_list, spellings.size  # type: ignore[attr-defined]
     failed.text = lambda value: value if isinstance(value, Missing) else str(value)  # type: ignore[attr-defined]
     return failed
@@ -177,8 +196,9 @@ def _decorator(value: Any) -> Any:
 
 
 def _first(failures: list[Missing], path: str) -> EstimateError:
-    """The failure that the others follow from."""
-    return _asked(failures[0], path, failures)
+    """The failure that the others follow from. A library that is not there does no harm by itself."""
+    others = (one for one in failures if not isinstance(one.oomlint_cause, ImportError))
+    return _asked(next(others, failures[0]), path, failures)
 
 
 _NAMED = re.compile(r"<not known: ([^>]+)")  # Python cuts the name of a class that is long
@@ -191,6 +211,10 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
     shapes: list[str] = []  # of which the model needs no more than the shape
     while id(value) not in seen:
         seen.add(id(value))
+        if space := next((one for one in stand_ins.SPACES if one in value.oomlint_name.split(".")), None):
+            message = f"{value.oomlint_name} comes from the environment, and the model needs it"
+            hint = f"Give its size: --data {space}=4"
+            return EstimateError(message, "build", path, value.oomlint_line or None, hint, asked=space)
         names.append(_plain(value.oomlint_name))
         shapes += [names[-1]] if ".shape" in value.oomlint_name else []
         cause = value.oomlint_cause
@@ -280,7 +304,24 @@ def _unset(file: str, line: int | None) -> list[str]:
     """The options without a default that a line of the script takes."""
     text = linecache.getline(file, line or 0)
     taken = re.findall(r"""\.(\w+)|\[["'](\w+)["']\]""", text)
-    return [name for pair in taken for name in pair if name in stand_ins.UNSET]
+    found = [name for pair in taken for name in pair if name in stand_ins.UNSET]
+    return found or (list(stand_ins.UNSET) if len(stand_ins.UNSET) == 1 else [])
+
+
+def _none_in(error: BaseException) -> list[str]:
+    """The names of the user's line that failed that are None in it."""
+    found: list[str] = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if making.of_the_user(code.co_filename) and Path(code.co_filename).suffix == ".py":
+            known = trace.tb_frame.f_globals | trace.tb_frame.f_locals
+            words = re.findall(
+                r"(?<![\w.])[A-Za-z_]\w*", linecache.getline(code.co_filename, trace.tb_lineno)
+            )
+            found = [one for one in dict.fromkeys(words) if one in known and known[one] is None]
+        trace = trace.tb_next
+    return found
 
 
 def _part(whole: Missing, name: str) -> Missing:
@@ -308,20 +349,23 @@ def _broken(
         and "oomlint_followed" not in error.__dict__
     ):
         error.__dict__["oomlint_followed"] = True  # it may be why the first one is reported
-        first = failures[0]
         if (
             isinstance(error, NameError)
             or "NoneType" in str(error)
             or "object has no attribute" in str(error)
         ):
-            return _asked(first, path, failures)
+            return _first(failures, path)
     # `models["one"] = ...` under a condition that is not known is left out, and its name is nobody's.
     unnamed = [one for one in failures if not one.oomlint_name and one.oomlint_cause is not error]
     if isinstance(error, KeyError) and unnamed:
         return _asked(unnamed[-1], path, failures)
-    unset = _unset(file, line) if "NoneType" in str(error) else []
+    unset = _unset(file, line) if re.search(r"\bNone(Type)?\b", str(error)) else []
     if unset:
         message = f"{unset[0]} has no default on the command line, and the model needs it"
+        hint = f"Give it: --arg {unset[0]}=VALUE"
+        return EstimateError(message, "build", file, line, hint, asked=unset[0], instead=tuple(unset[1:]))
+    if "NoneType" in str(error) and (unset := _none_in(error)):
+        message = f"{unset[0]} is None there: what gives it a value reads data, or comes after"
         hint = f"Give it: --arg {unset[0]}=VALUE"
         return EstimateError(message, "build", file, line, hint, asked=unset[0], instead=tuple(unset[1:]))
     words = " ".join(str(error).split())[:600]

@@ -11,6 +11,7 @@ from typing import Any
 
 from oomlint.estimate.worker import roles
 from oomlint.estimate.worker.classes import given
+from oomlint.estimate.worker.older.wrappers import Wrapped
 
 
 class NeededError(Exception):
@@ -32,6 +33,10 @@ class TrainedSignal(BaseException):
         super().__init__("the model is made")
         self.model = model
         self.facts = facts
+
+
+# What an environment has that an agent's sizes are taken of.
+SPACES = ("observation_space", "action_space")
 
 
 class Missing:
@@ -67,6 +72,10 @@ class Missing:
             "numpy",
         ):
             raise AttributeError(name)
+        if name in GIVEN and name in SPACES:
+            from oomlint.estimate.worker.environments import Space
+
+            return Space(GIVEN[name], both=True)
         if name in GIVEN:
             return given(GIVEN[name])
         if name != "shape" and (found := roles.value(name, DESCRIBED)) is not None:
@@ -312,4 +321,6 @@ def oomlint_missing(name: str, line: int = 0, why: str = "") -> Any:
 
 def oomlint_trained(model: Any, **facts: Any) -> None:
     """In place of the training call: the model is made."""
+    if isinstance(model, Wrapped):
+        model.make()
     raise TrainedSignal(model, facts)

@@ -21,6 +21,7 @@ from oomlint.estimate.worker.older.layers import old_layers
 from oomlint.estimate.worker.older.names import namesakes, old_functions, old_helpers, signed
 from oomlint.estimate.worker.older.operations import understand_old_operations
 from oomlint.estimate.worker.older.variables import old_weights, own_variables
+from oomlint.estimate.worker.older.wrappers import WRAPPERS
 
 # Module of old -> modules of today in which its names are looked for, after the roots are removed.
 _MOVED = {
@@ -41,8 +42,9 @@ _MOVED = {
     "backend.tensorflow_backend": "backend", "backend.common": "backend",
     "optimizers.legacy": "optimizers", "optimizers.experimental": "optimizers",
     "optimizers.schedules": "optimizers.schedules",
-    "preprocessing.image": "utils preprocessing.image", "preprocessing.text": "",
-    "preprocessing.sequence": "utils",
+    "preprocessing.image": "utils preprocessing.image src.legacy.preprocessing.image",
+    "preprocessing.text": "src.legacy.preprocessing.text",
+    "preprocessing.sequence": "utils src.legacy.preprocessing.sequence",
     "callbacks.callbacks": "callbacks", "callbacks.experimental": "callbacks", "objectives": "losses",
     "mixed_precision.experimental": "mixed_precision", "applications.resnet50": "applications.resnet applications",
     "applications.mobilenetv2": "applications.mobilenet_v2 applications", "regularizers": "regularizers",
@@ -117,6 +119,8 @@ class _Finder(MetaPathFinder, Loader):
                 raise AttributeError(name)
             if rest == "utils.conv_utils" and name in CONVOLUTIONS:
                 return CONVOLUTIONS[name]
+            if rest == "wrappers.scikit_learn" and name in WRAPPERS:
+                return WRAPPERS[name]
             for place in places:
                 for spelled in (name, _RENAMED.get(name, name)):
                     found = _attribute(self.keras, f"{place}.{spelled}")

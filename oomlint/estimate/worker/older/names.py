@@ -140,7 +140,7 @@ def old_functions(keras: Any, stack: ExitStack, used: set[str]) -> None:
     for name in ("L1", "L2"):
         cls = getattr(keras.regularizers, name)
         stack.enter_context(patch.object(cls, "__init__", _of_l(name.lower(), cls.__init__)))
-    for namespace in (keras.metrics, sys.modules.get("keras._tf_keras.keras.metrics", keras.metrics)):
+    for namespace in (keras.metrics, *namesakes(keras, "metrics")):
         for name in dir(keras.losses):
             if name[0].islower() and not hasattr(namespace, name):
                 stack.enter_context(patch.object(namespace, name, getattr(keras.losses, name), create=True))

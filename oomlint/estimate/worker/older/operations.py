@@ -14,6 +14,7 @@ from typing import Any
 
 from oomlint.estimate.worker.generation import tree
 from oomlint.estimate.worker.older.names import namesakes
+from oomlint.estimate.worker.older.numpy_names import understand_old_numpy
 from oomlint.estimate.worker.older.tensorflow_1 import understand_tensorflow_1
 from oomlint.estimate.worker.stand_ins import Missing
 
@@ -28,6 +29,7 @@ def understand_old_operations(keras: Any, used: set[str]) -> None:
         _backend_functions(keras, applied)
         _on_symbolic_tensors(keras, applied)
         understand_tensorflow_1(import_module("tensorflow"))
+    understand_old_numpy()
     _positional_arguments(keras)
     _attributes(keras)
     _shapes_of_old_layers(keras)
@@ -52,10 +54,34 @@ def _attributes(keras: Any) -> None:
     if not hasattr(tensor, "get_shape"):
         tensor.get_shape = lambda self: _Shape(self.shape)
         tensor._keras_shape = property(lambda self: tuple(self.shape))
+        tensor.__getitem__ = _of_slices(tensor.__getitem__)
+        tensor.__iter__ = _one_by_one(tensor.__iter__)
     tracking = import_module("keras.src.utils.tracking")
     kind = getattr(tracking, "TrackedList", None)
     if kind is not None and not hasattr(kind, "layers"):
         kind.layers = property(lambda self: [one for one in self if isinstance(one, keras.Layer)])
+
+
+def _of_slices(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`tf.shape(x)[1:3]`: Keras 3 takes a slice only beside others."""
+
+    @functools.wraps(original)
+    def item(self: Any, key: Any) -> Any:
+        return original(self, (key,) if isinstance(key, slice) else key)
+
+    return item
+
+
+def _one_by_one(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`batch, height, width, _ = tf.shape(x)`: Keras 2 went through a tensor whose length is known."""
+
+    @functools.wraps(original)
+    def rows(self: Any) -> Any:
+        if not self.shape or self.shape[0] is None:
+            return original(self)
+        return (self[index] for index in range(self.shape[0]))
+
+    return rows
 
 
 def _shapes_of_old_layers(keras: Any) -> None:
@@ -112,6 +138,7 @@ def _backend_functions(keras: Any, applied: Callable[..., Any]) -> None:
     }
     for namespace in (keras.backend, *namesakes(keras, "backend")):
         namespace.tensorflow_backend = namespace
+        namespace.tf = import_module("tensorflow")  # `from keras.backend import tf`
         for name, function in (functions | _FIXED).items():
             if getattr(namespace, name, function) is function:
                 new = _noted(function, f"keras.backend.{name}", None if name in _OF_SHAPES else applied)

@@ -1,0 +1,71 @@
+"""The batch of a training call that does not say it: what makes its data does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from estimate.scripts import build
+
+FEED = """
+from tensorflow import keras
+
+class Feed(keras.utils.Sequence):
+    def __init__(self, files, batch_size, side):
+        self.files, self.side = files, side
+        self.batch_size = batch_size
+
+    def __len__(self):
+        return len(self.files) // self.batch_size
+
+    def __getitem__(self, index):
+        return read(self.files[index]), labels(self.files[index])
+"""
+
+
+def test_an_object_that_yields_batches_keeps_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "settings.py").write_text("ALL_AT_ONCE = False\nSAMPLES = 5000\nBATCH_SIZE = 12\n")
+    (tmp_path / "feed.py").write_text(FEED)
+    text = """
+        from settings import *
+        from feed import Feed
+        from tensorflow import keras
+
+        def feeds():
+            if ALL_AT_ONCE == True:
+                size = SAMPLES
+            if ALL_AT_ONCE == False:
+                size = BATCH_SIZE
+            return Feed(names(), batch_size=size, side=24), Feed(more_names(), batch_size=7, side=24)
+
+        def train():
+            training, testing = feeds()
+            model = keras.Sequential([keras.Input((24, 24, 1)), keras.layers.Flatten(), keras.layers.Dense(2)])
+            model.compile("adam", "mse")
+            model.fit(training, validation_data=testing)
+
+        train()
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert tuple(subject.data[0].shape) == (12, 24, 24, 1)
+    assert any("12" in one and "Feed.batch_size" in one for one in subject.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("second", "batch"),
+    [("LAYERS = 3", 20), ("MINI_BATCH = 8", 20), ("batch_size = 8", 32)],
+    ids=["one-name", "a-plainer-name", "two-names"],
+)
+def test_a_size_that_came_with_a_star(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: str, batch: int
+):
+    (tmp_path / "settings.py").write_text(f"BATCH_SIZE = 20\n{second}\n")
+    text = """
+        from settings import *
+        from tensorflow import keras
+
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+        model.compile("adam", "mse")
+        model.fit(whatever_yields_batches(), epochs=2)
+    """
+    assert tuple(build(tmp_path, text, monkeypatch).data[0].shape) == (batch, 4)

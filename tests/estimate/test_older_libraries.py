@@ -1,0 +1,103 @@
+"""What scripts take from libraries as they were: NumPy's old names, Keras' tokenizer, slices of symbolic shapes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from estimate.scripts import build
+from estimate.test_scripts_of_others import needs
+
+from oomlint.estimate.errors import EstimateError
+
+
+def test_names_that_numpy_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import numpy as np
+        from tensorflow import keras
+
+        class Boxes(keras.layers.Layer):
+            def call(self, x):
+                sides = np.array([1, 2, 4], dtype=np.float)
+                sides = sides[sides < np.Inf].astype(np.float_)
+                return x * float(np.product(sides))
+
+        inputs = keras.Input((6,))
+        model = keras.Model(inputs, Boxes()(keras.layers.Dense(np.int(5))(inputs)))
+        model.compile("adam", "mse")
+        model.fit(x, y, batch_size=8)
+    """
+    assert tuple(build(tmp_path, text, monkeypatch).outputs.shape) == (8, 5)
+
+
+def test_slices_of_a_shape_that_is_not_known_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import tensorflow as tf
+        from keras.backend import tf as ktf
+        from tensorflow import keras
+        from tensorflow.keras.metrics import mean_absolute_error
+
+        inputs = keras.Input((12, 10, 3))
+        x = keras.layers.Conv2D(4, 3, padding="same")(inputs)
+        (batch, height, width) = tf.shape(x)[0:3]
+        x = tf.reshape(x, [batch, height * width, 4])
+        x = ktf.reduce_mean(x, axis=1)
+        model = keras.Model(inputs, x)
+        model.compile("adam", lambda y, found: mean_absolute_error(y, found))
+        model.fit(x_train, y_train, batch_size=8)
+    """
+    assert tuple(build(tmp_path, text, monkeypatch).outputs.shape)[1:] == (4,)
+
+
+TOKENS = """
+from MODULE import Tokenizer
+from tensorflow import keras
+
+class Texts:
+    def __init__(self, words):
+        self.tokenizer = Tokenizer(num_words=words)
+
+    def fit(self, texts):
+        self.tokenizer.fit_on_texts(texts)
+
+    @property
+    def vocabulary(self):
+        return len(self.tokenizer.word_index) + 1
+
+texts = Texts(None)
+texts.fit(read("texts.txt"))
+model = keras.Sequential([keras.Input((20,)), keras.layers.Embedding(texts.vocabulary, 8), keras.layers.Flatten()])
+model.compile("adam", "mse")
+model.fit(x, y, batch_size=4)
+"""
+
+
+@pytest.mark.parametrize("module", ["keras.preprocessing.text", "tensorflow.keras.preprocessing.text"])
+def test_a_tokenizer_that_has_read_nothing_knows_no_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+):
+    text = TOKENS.replace("MODULE", module)
+    assert needs(tmp_path, text, monkeypatch) == ("word_index=10000",)
+    subject = build(tmp_path, text, monkeypatch, arguments={"word_index": 5000})
+    assert subject.model.count_params() == 5001 * 8
+
+
+def test_settings_from_a_file_that_the_command_line_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "small.cfg").write_text("[model]\nunits = 9\nbatch_size = 3\n")
+    text = """
+        import configparser, sys
+        from tensorflow import keras
+
+        config_file = sys.argv[1]
+        settings = configparser.ConfigParser()
+        settings.read(config_file)
+        units = settings.getint("model", "units")
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(units)])
+        model.compile("adam", "mse")
+        model.fit(x, y, batch_size=settings.getint("model", "batch_size"))
+    """
+    with pytest.raises(EstimateError, match="config_file") as caught:
+        build(tmp_path, text, monkeypatch)
+    assert caught.value.asked == "config_file"
+    subject = build(tmp_path, text, monkeypatch, arguments={"config_file": "small.cfg"})
+    assert tuple(subject.outputs.shape) == (3, 9)
