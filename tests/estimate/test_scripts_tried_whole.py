@@ -186,6 +186,36 @@ def test_an_object_that_reads_as_it_is_made_and_trains_later(tmp_path: Path, mon
     assert tuple(build(tmp_path, text, monkeypatch).outputs.shape) == (8, 9)
 
 
+def test_a_method_that_reads_and_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import numpy as np
+        from tensorflow import keras
+        from tensorflow.keras.datasets import cifar10
+
+        class Feed(keras.utils.Sequence):
+            def __init__(self, batch_size):
+                super().__init__()
+                self.batch_size = batch_size
+                self.load()
+
+            def load(self):
+                (self.images, self.labels), _ = cifar10.load_data()
+                self.kinds = 2 * 5
+                self.order = np.random.permutation(len(self.images))
+
+            def __getitem__(self, index):
+                return cut(self.images, self.order, index)
+
+        feed = Feed(batch_size=24)
+        model = keras.Sequential([keras.Input((32, 32, 3)), keras.layers.Flatten(), keras.layers.Dense(feed.kinds)])
+        model.compile("adam", "mse")
+        model.fit(feed, epochs=2)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert tuple(subject.data[0].shape) == (24, 32, 32, 3)
+    assert subject.model.count_params() == 3072 * 10 + 10
+
+
 def test_a_step_of_a_class_that_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "trainer.py").write_text(
         "import tensorflow as tf\n\n"

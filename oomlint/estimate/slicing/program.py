@@ -186,6 +186,9 @@ class Program:
     def _read(self, path: Path, name: str) -> Unit:
         document = self._text_of(path)
         tree = ast.parse(document.text)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Expr):
+                node.value.oomlint_alone = True  # type: ignore[attr-defined] # copies keep it
         leave_out(tree)
         unit = Unit(path, name, tree)
         _Binder(unit).run()

@@ -248,8 +248,8 @@ class Taint:
                     return False
                 callees = self.functions.callees(scope.unit, scope, node)
                 if callees:
-                    if self._constructs(node, scope):
-                        return False  # an object that reads as it is made may train later
+                    if self._constructs(node, scope) or getattr(node, "oomlint_alone", False):
+                        return False  # an object that reads as it is made may train later; `self.load()` sets sizes
                     effects = [self.functions.effects(callee) for callee in callees]
                     return all(effect.reads and not effect.builds for effect in effects)
                 return bool(DATA_CALLS.fullmatch(name)) and not self._makes_parts(node, scope)
