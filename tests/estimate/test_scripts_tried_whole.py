@@ -120,6 +120,76 @@ def test_a_model_that_is_built_for_several_inputs(tmp_path: Path, monkeypatch: p
     assert [tuple(one.shape) for one in subject.data[0]] == [(16, 20), (16, 5)]
 
 
+@pytest.mark.parametrize(
+    ("parts", "sizes"),
+    [("encoder=net((24, 20, 3))", (24, 20, 3)), ("decoder=net((7,)), encoder=net((24, 20, 3))", (24, 20, 3))],
+    ids=["one-part", "the-encoder"],
+)
+def test_a_model_around_one_that_says_what_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: str, sizes: tuple[int, ...]
+):
+    text = f"""
+        from tensorflow import keras
+
+        def net(sizes):
+            inputs = keras.Input(sizes)
+            return keras.Model(inputs, keras.layers.Dense(7)(keras.layers.Flatten()(inputs)))
+
+        class Detector(keras.Model):
+            def __init__(self, encoder, decoder=None):
+                super().__init__()
+                self.encoder = encoder
+                if decoder is not None:
+                    self.decoder = decoder
+
+            def call(self, x):
+                return self.encoder(x)
+
+        model = Detector({parts})
+        model.compile("adam", "mse")
+        model.fit(batches("train"), epochs=2)
+    """
+    assert tuple(build(tmp_path, text, monkeypatch, batch_size=8).data[0].shape) == (8, *sizes)
+
+
+def test_of_two_parts_neither_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from tensorflow import keras
+
+        def net(size):
+            inputs = keras.Input((size,))
+            return keras.Model(inputs, keras.layers.Dense(5)(inputs))
+
+        class Pair(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.maker, self.judge = net(5), net(9)
+
+            def call(self, x):
+                return self.judge(x)
+
+        model = Pair()
+        model.compile("adam", "mse")
+        model.fit(batches("train"), epochs=2)
+    """
+    with pytest.raises(EstimateError, match="does not say what it takes"):
+        build(tmp_path, text, monkeypatch)
+
+
+def test_the_input_of_a_first_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from tensorflow import keras
+
+        whole = keras.applications.MobileNetV2(include_top=False, weights=None, input_shape=(32, 32, 3))
+        part = keras.Model(whole.layers[0].input, whole.get_layer("block_1_expand").output)
+        model = keras.Sequential([part, keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(4)])
+        model.compile("adam", "mse")
+        model.fit(x, y, batch_size=8)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert tuple(subject.data[0].shape) == (8, 32, 32, 3)
+
+
 def test_a_vector_is_the_example_for_a_model_of_dense_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = """
         from tensorflow import keras

@@ -8,7 +8,7 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import FLOATX
 from oomlint.estimate.worker import described, stand_ins
-from oomlint.estimate.worker.generation import floatx, inputs_of, is_legacy, tree
+from oomlint.estimate.worker.generation import floatx, inputs_of, is_legacy, present, tree
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec
 
@@ -72,8 +72,24 @@ def _of_data(made: Made, request: Request, batch: int) -> Any:
         isinstance(shape, list | tuple) and shape and all(map(_is_known, shape))
     ):  # `build([(None, 20), (None, 5)])`
         return [Spec((batch, *tuple(one)[1:]), "float32") for one in shape]
+    part = _entrance(made.model)
+    if part is not None:
+        return Spec((batch, *part[0][1:]), part[1])
     words = f"the model {made.model.name!r} does not say what it takes: it has no input layer"
     raise _asks(words, _example(made.model))
+
+
+def _entrance(model: Any) -> tuple[Any, str] | None:
+    """Shape and dtype of the one input of the one part that has input layers, else of the part called encoder."""
+    kinds = tuple(keras.Model for keras in present())
+    found = []
+    for name, part in vars(model).items():
+        leaves = inputs_of(part) if isinstance(part, kinds) else None
+        if leaves and len(leaves) == 1 and _is_known(tuple(leaves[0].shape)):
+            found.append((name, leaves[0]))
+    if len(found) > 1:
+        found = [one for one in found if "encoder" in one[0]]
+    return (tuple(found[0][1].shape), _dtype(found[0][1])) if len(found) == 1 else None
 
 
 def _example(model: Any) -> str:

@@ -56,6 +56,9 @@ def _attributes(keras: Any) -> None:
         tensor._keras_shape = property(lambda self: tuple(self.shape))
         tensor.__getitem__ = _of_slices(tensor.__getitem__)
         tensor.__iter__ = _one_by_one(tensor.__iter__)
+    entrance = keras.layers.InputLayer
+    if "input" not in vars(entrance):  # `base.layers[0].input`: Keras 3 finds nothing before it
+        entrance.input = property(lambda self: self.output)
     tracking = import_module("keras.src.utils.tracking")
     kind = getattr(tracking, "TrackedList", None)
     if kind is not None and not hasattr(kind, "layers"):
