@@ -69,3 +69,52 @@ def test_a_size_that_came_with_a_star(
         model.fit(whatever_yields_batches(), epochs=2)
     """
     assert tuple(build(tmp_path, text, monkeypatch).data[0].shape) == (batch, 4)
+
+
+LOOP = """
+import tensorflow as tf
+from tensorflow import keras
+from elsewhere import batches
+
+def step(model, optimizer, x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x, training=True) - y) ** 2)
+    found = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(found, model.trainable_variables))
+
+def main():
+    SIZES
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(7)])
+    optimizer = keras.optimizers.SGD()
+    for x, y in batches("train", train_bs):
+        step(model, optimizer, x, y)
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "batch"),
+    [("train_bs, test_bs = 24, 100", 24), ("train_bs = 24; batch_size = 48", 32)],
+    ids=["one-number", "two"],
+)
+def test_a_size_in_a_function_that_calls_the_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: str, batch: int
+):
+    subject = build(tmp_path, LOOP.replace("SIZES", sizes), monkeypatch)
+    assert tuple(subject.data[0].shape) == (batch, 4)
+
+
+def test_the_size_of_the_training_beside_that_of_a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from types import SimpleNamespace as Of
+        from tensorflow import keras
+        from elsewhere import batches
+
+        cfg = Of(TRAIN=Of(BATCH_SIZE=24), TEST=Of(BATCH_SIZE=100))
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(7)])
+        model.compile("sgd", "mse")
+        feeds = {"test": batches(cfg.TEST.BATCH_SIZE), "train": batches(cfg.TRAIN.BATCH_SIZE)}
+        model.fit(feeds["train"], epochs=2)
+    """
+    assert tuple(build(tmp_path, text, monkeypatch).data[0].shape) == (24, 4)

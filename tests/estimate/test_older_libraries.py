@@ -49,6 +49,24 @@ def test_slices_of_a_shape_that_is_not_known_yet(tmp_path: Path, monkeypatch: py
     assert tuple(build(tmp_path, text, monkeypatch).outputs.shape)[1:] == (4,)
 
 
+def test_a_head_for_pictures_of_several_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from tensorflow import keras
+
+        head = keras.Sequential([keras.layers.Conv2D(6, 3, padding="same"), keras.layers.Conv2D(4, 1)])
+        inputs = keras.Input((32, 32, 3))
+        large = keras.layers.Conv2D(8, 3, padding="same")(inputs)
+        small = keras.layers.MaxPooling2D()(large)
+        model = keras.Model(inputs, [head(large), head(small)])
+        model.compile("adam", ["mse", "mse"])
+        model.fit(x, y, batch_size=8)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert [tuple(one.shape)[1:] for one in subject.outputs] == [(32, 32, 4), (16, 16, 4)]
+    # A kernel of 3 x 3 and one of 1 x 1, once each.
+    assert subject.model.count_params() == (27 * 8 + 8) + (9 * 8 * 6 + 6) + (6 * 4 + 4)
+
+
 TOKENS = """
 from MODULE import Tokenizer
 from tensorflow import keras

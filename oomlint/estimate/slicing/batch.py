@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from oomlint.dryrun import Trace
 
 _SIZE = re.compile(
-    r"(?i)(train(ing)?_?|per_?core_?|global_?)?batch_?(sz|size)|mini_?batch(_?size)?|n_?batch_?size"
+    r"(?i)(train(ing)?_?|per_?core_?|global_?)?batch_?(sz|size)|mini_?batch(_?size)?|n_?batch_?size|(train(ing)?_?)?bs"
 )
+_OF_OTHERS = re.compile(r"(?i)test|val|eval|pred|infer")
 _DATA = ("x", "generator", "data", "dataset", "train_data")
 _DEPTH = 3
 
@@ -32,6 +33,19 @@ def find_batch(training: Training, trace: Trace, functions: Functions) -> None:
     if training.batch is None:
         training.batch = batch_expression(training, functions)
         training.batch_named = "" if training.batch is None else ast.unparse(training.batch)
+    if training.batch is None:
+        training.batch, training.batch_named = _anywhere(trace)
+
+
+def _anywhere(trace: Trace) -> tuple[int | None, str]:
+    """The one number that a name of the script's says is a batch size: in a function that calls what trains, say."""
+    found: dict[int, str] = {}
+    for assign in trace.assigns():
+        name = assign.path.rpartition(".")[2]
+        value = deref(assign.value)
+        if _SIZE.fullmatch(name) and isinstance(value, Const) and type(value.value) is int:
+            found.setdefault(value.value, assign.path)
+    return next(iter(found.items())) if len(found) == 1 else (None, "")
 
 
 def _of_object(training: Training, trace: Trace) -> tuple[int | None, str]:
@@ -74,11 +88,12 @@ def _starred(scope: Scope, functions: Functions) -> ast.expr | None:
 
 def _of_data(value: ast.expr, scope: Scope, depth: int) -> ast.expr | None:
     """What the calls that make the data are handed as their batch size."""
-    for node in ast.walk(value):
-        if isinstance(node, ast.Call):
-            for handed in _handed(node):
-                if isinstance(handed, ast.Constant) or _says_size(handed):
-                    return handed
+    calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
+    sizes = [
+        one for call in calls for one in _handed(call) if isinstance(one, ast.Constant) or _says_size(one)
+    ]
+    if sizes:
+        return next((one for one in sizes if not _OF_OTHERS.search(ast.unparse(one))), sizes[0])
     if depth:
         names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
         for statement in reversed(list(_assignments(scope))):
@@ -127,7 +142,8 @@ def _by_name(scope: Scope, bound: bool = False) -> ast.expr | None:
                 if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load):
                     if _says_size(node) and dotted(node if isinstance(node, ast.Attribute) else node.value):
                         found.setdefault(ast.unparse(node), node)
-    return next(iter(found.values())) if len(found) == 1 else None
+    own = [node for text, node in found.items() if not _OF_OTHERS.search(text)] or list(found.values())
+    return own[0] if len(own) == 1 else None
 
 
 def _assignments(scope: Scope) -> Iterator[ast.Assign]:

@@ -59,6 +59,10 @@ def _attributes(keras: Any) -> None:
     entrance = keras.layers.InputLayer
     if "input" not in vars(entrance):  # `base.layers[0].input`: Keras 3 finds nothing before it
         entrance.input = property(lambda self: self.output)
+    # A head shared by levels of a pyramid: Keras 3 holds a Sequential to the sides that it was first called on.
+    functional = import_module("keras.src.models.functional").Functional
+    if isinstance(functional.input_spec, property):
+        functional.input_spec = property(lambda self: None, functional.input_spec.fset)
     tracking = import_module("keras.src.utils.tracking")
     kind = getattr(tracking, "TrackedList", None)
     if kind is not None and not hasattr(kind, "layers"):
