@@ -190,6 +190,36 @@ def test_the_input_of_a_first_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert tuple(subject.data[0].shape) == (8, 32, 32, 3)
 
 
+def test_an_optimizer_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from settings_that_are_not_there import momentum
+        from tensorflow import keras
+
+        class Net(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.inner = keras.Sequential([keras.Input((4,)), keras.layers.Dense(7)])
+
+            def call(self, x):
+                return self.inner(x)
+
+            def compile(self, optimizer, loss):
+                super().compile(loss=loss)
+                self.optimizer = optimizer
+
+        def train(rate=0.1):
+            optimizer = keras.optimizers.SGD(learning_rate=rate, momentum=momentum)
+            model = Net()
+            model.compile(optimizer=optimizer, loss="mse")
+            model.fit(batches(), epochs=3)
+
+        train()
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert type(subject.model.optimizer).__name__ == "Adam"
+    assert any("the script's own cannot be made" in one for one in subject.assumptions)
+
+
 def test_a_vector_is_the_example_for_a_model_of_dense_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = """
         from tensorflow import keras

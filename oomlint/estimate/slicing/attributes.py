@@ -6,7 +6,8 @@ import ast
 
 # Any attribute, as an effect of a function: which it is only a run tells. Somebody always needs one.
 ANY = "*"
-ALWAYS = frozenset({ANY, "__dict__"})
+# Keras reads a model's `optimizer`, which a `compile` of the script's own may set.
+ALWAYS = frozenset({ANY, "__dict__", "optimizer"})
 
 
 def set_by(call: ast.Call) -> tuple[ast.expr, str] | None:

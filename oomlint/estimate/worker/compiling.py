@@ -82,6 +82,10 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
     changes: dict[str, Any] = {}
     if request.optimizer or not compiled:
         changes["optimizer"] = _optimizer(made, request, assumptions)
+    elif isinstance(model.optimizer, Missing):
+        why = " ".join(str(model.optimizer.oomlint_cause or "it is not known").split())[:120]
+        assumptions.append(f"{ASSUMED_OPTIMIZER}Adam: the script's own cannot be made ({why})")
+        model.optimizer = keras_of(model).optimizers.Adam()
     if request.loss:
         changes["loss"] = made.loss = request.loss
     elif made.loss is None and not own_losses(model):
