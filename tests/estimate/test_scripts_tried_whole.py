@@ -45,15 +45,17 @@ def test_the_one_option_without_a_default(tmp_path: Path, monkeypatch: pytest.Mo
         import argparse, importlib
         from tensorflow import keras
 
-        def setting(module, name):
-            found = importlib.import_module("settings." + str(module))
-            return getattr(found, name)
+        class Settings:
+            def __init__(self, module):
+                for name in ("UNITS", "SIZE"):
+                    setattr(self, name, getattr(importlib.import_module("settings." + str(module)), name))
 
         parser = argparse.ArgumentParser()
         parser.add_argument("--config_path", default=None)
         parser.add_argument("--epochs", type=int, default=5)
         arguments = parser.parse_args()
-        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(setting(arguments.config_path, "UNITS"))])
+        settings = Settings(arguments.config_path)
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(settings.UNITS)])
         model.compile("adam", "mse")
         model.fit(x, y, batch_size=8)
     """

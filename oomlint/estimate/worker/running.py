@@ -197,7 +197,9 @@ def _decorator(value: Any) -> Any:
 
 def _first(failures: list[Missing], path: str) -> EstimateError:
     """The failure that the others follow from. A library that is not there does no harm by itself."""
-    others = (one for one in failures if not isinstance(one.oomlint_cause, ImportError))
+    others = (
+        one for one in failures if not (isinstance(one.oomlint_cause, ImportError) and one.oomlint_name)
+    )
     return _asked(next(others, failures[0]), path, failures)
 
 
