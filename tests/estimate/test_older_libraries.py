@@ -119,3 +119,26 @@ def test_settings_from_a_file_that_the_command_line_names(tmp_path: Path, monkey
     assert caught.value.asked == "config_file"
     subject = build(tmp_path, text, monkeypatch, arguments={"config_file": "small.cfg"})
     assert tuple(subject.outputs.shape) == (3, 9)
+
+
+@pytest.mark.parametrize("ending", ["h5", "keras"])
+def test_a_model_that_is_loaded_from_a_file_beside_the_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+):
+    import keras
+
+    (tmp_path / "saved").mkdir()
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(5)])
+    model.compile(keras.optimizers.SGD(), keras.losses.MeanSquaredError())
+    model.save(tmp_path / "saved" / f"first.{ending}")
+    text = f"""
+        from tensorflow.keras.models import load_model
+
+        model = load_model("saved/first.{ending}")
+        model.fit(x, y, batch_size=24)
+    """
+    monkeypatch.chdir("/")
+    subject = build(tmp_path, text, monkeypatch)
+    assert tuple(subject.data[0].shape) == (24, 6)
+    assert type(subject.model.optimizer).__name__ == "SGD"
+    assert not any("as nothing compiles" in one for one in subject.assumptions)

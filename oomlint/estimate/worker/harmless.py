@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import builtins
+import functools
 import io
 import os
 import re
@@ -54,6 +55,7 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
             stack.enter_context(patch.object(place, name, _also_beside(getattr(place, name))))
         stack.enter_context(image_format(generation.chosen(), text, assumptions))
         _yaml(stack)
+        _hdf5(stack)
         for name, today in _OF_PYTHON_2.items():
             stack.enter_context(patch.object(builtins, name, today, create=True))
         if _STARRED.search(text):
@@ -91,6 +93,23 @@ def _yaml(stack: ExitStack) -> None:
         return original(stream, Loader)
 
     stack.enter_context(patch.object(yaml, "load", load))
+
+
+def _hdf5(stack: ExitStack) -> None:
+    """Models in `.h5` files, which h5py opens by itself: beside the script, too."""
+    try:
+        import h5py  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        return
+    original = h5py.File.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, name: Any, mode: str = "r", *args: Any, **kwargs: Any) -> None:
+        if mode == "r" and isinstance(name, str | os.PathLike) and not os.path.lexists(name):
+            name = next((one for folder in _folders() if (one := Path(folder, name)).is_file()), name)
+        original(self, name, mode, *args, **kwargs)
+
+    stack.enter_context(patch.object(h5py.File, "__init__", init))
 
 
 def _flags_have_their_defaults() -> None:

@@ -228,7 +228,9 @@ def _translated(original: Any, used: set[str]) -> Any:
 
 def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
     """`Model(input=..., output=...)`, and arguments of `compile` that are gone."""
-    compile_ = keras.Model.compile
+    # The class that has it: Keras compiles a model that it loads only if nobody overrides its own `compile`.
+    owner = next(base for base in keras.Model.__mro__ if "compile" in vars(base))
+    compile_ = owner.compile
 
     @functools.wraps(compile_)
     def compile(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -241,7 +243,7 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
                 kwargs[name] = [kwargs[name]]
         return compile_(self, *args, **kwargs)
 
-    stack.enter_context(patch.object(keras.Model, "compile", compile))
+    stack.enter_context(patch.object(owner, "compile", compile))
     new = keras.Model.__new__
 
     def make(cls: Any, *args: Any, **kwargs: Any) -> Any:
