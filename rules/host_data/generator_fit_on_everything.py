@@ -91,19 +91,18 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     for call in trace.calls(f"{_GENERATOR}.fit"):
         made = call.receiver.made_by if isinstance(call.receiver, Opaque) else None
         given = call.value("x")
-        if made is None or (given is not None and single.holds(given)):
-            continue  # one picture, to be looked at
-        found = _fitted(trace, call, made, settings)
+        one = given is not None and single.holds(given)  # a picture, to be looked at
+        found = _fitted(trace, call, made, settings, one) if made is not None else None
         if found is not None and found.severity > getattr(worst.get(id(call.node)), "severity", 0):
             worst[id(call.node)] = found
     yield from worst.values()
 
 
-def _fitted(trace: Trace, call: Call, made: Call, settings: Settings) -> Finding | None:
+def _fitted(trace: Trace, call: Call, made: Call, settings: Settings, one: bool) -> Finding | None:
     flags = _flags(call, made)
     pictures = as_array(call.value("x"))
     if flags == {}:
-        return _for_nothing(call, made, pictures, settings)
+        return None if one else _for_nothing(call, made, pictures, settings)
     if flags is None:
         return None
     if flags.get("zca_whitening") is True:

@@ -44,7 +44,8 @@ for batch in photos:
 
 ## Fix safety
 
-Safe for a scalar of eager code that is only averaged, plotted or printed: `float()` keeps its value exactly.
+Safe for a scalar of eager code that is only averaged, plotted or printed: `float()` keeps its value exactly, and
+NumPy's mean of numbers is in double precision, where that of tensors is in single.
 Unsafe for tensors: `.numpy()` frees the GPU, not the host, and code that later needs tensors (a gradient, a
 `tf.function`) must convert back. Not offered where the kept values are used as tensors (`.numpy()`, `tf.stack`).
 

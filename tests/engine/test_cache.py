@@ -226,9 +226,7 @@ def test_every_field_of_a_report_is_kept() -> None:
     from oomlint.findings.registry import load_rules
     from oomlint.project.settings import Settings
 
-    text = (
-        "import tensorflow as tf\nx = tf.zeros((224, 224, 3))\nds = tf.data.Dataset.range(9).map(lambda i: x)"
-    )
+    text = "import tensorflow as tf\nx = tf.zeros((224, 224, 3))\nds = tf.data.Dataset.range(9000).map(lambda i: x)"
     text += ".batch(64).prefetch(100)\n"
     report = check_document(document_from_text(text, "x.py"), Settings(), None, load_rules())
     assert [d.code for d in report.diagnostics] == ["OOM303"]
