@@ -2,8 +2,9 @@
 
     python benchmarks/speed/collector.py FOLDER [EVERY]
 
-checks every EVERYth file of a folder (default: all) in processes of their own, with Python's thresholds, with those of
-`oomlint.engine.pool.seldom_collected` and with no collector, and prints the processor time and the memory of each.
+checks every EVERYth file of a folder (default: all) in processes of their own, with Python's thresholds, with the
+collector let loose where a document ends (`oomlint.engine.pool`) and with no collector, and prints the processor time
+and the memory of each.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ from oomlint.engine import pool
 from oomlint.engine.project import Run
 from oomlint.project.configuration import Configurations
 
-WAYS = ("python's own", "seldom", "never")
+WAYS = ("python's own", "after each", "never")
 
 
 def check(way: str, folder: str, every: int) -> None:
     """Check, and print what it took."""
     if way == "python's own":
         pool.seldom_collected = nullcontext  # type: ignore[assignment]
-    elif way == "never":
+    if way != "after each":
+        pool.collected = Run.examined
+    if way == "never":
         gc.disable()
     run = Run(Configurations(isolated=True))
     run.add_files(sorted(Path(folder).absolute().rglob("*.py"))[::every])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from oomlint.dryrun.state import Writes
+from oomlint.syntax.light.later import unmade_statements
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -34,7 +35,11 @@ def count(code: cst.Module | cst.FunctionDef) -> int:
             if isinstance(statement, cst.SimpleStatementLine):
                 total += len(statement.body) - 1
                 continue
-            stack.extend(blocks_of(statement))
+            unmade = unmade_statements(getattr(statement, "body", None))
+            if unmade:
+                total += unmade
+            else:
+                stack.extend(blocks_of(statement))
     return total
 
 

@@ -149,9 +149,9 @@ class LiveRun(Run):
             self._read(path) is held for path, held in grounds.read.items()
         )
 
-    def _parse(self, document: Document) -> Source:
+    def _parse(self, document: Document, imported: bool) -> Source:
         if document.filename not in self.open:
-            return super()._parse(document)
+            return super()._parse(document, imported)
         return self._reparsers.setdefault(document.filename, Reparser()).parse(document)
 
     def _consulted(self, root: Path) -> Consulted:

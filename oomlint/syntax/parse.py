@@ -45,18 +45,30 @@ _POSITION = re.compile(r"error at (\d+):(\d+)")
 make_room()
 
 
-def parse(document: Document) -> Source:
+def parse(document: Document, *, imported: bool = False) -> Source:
     """The tree of a document. Raises SyntaxFault.
 
     A light one costs a quarter of LibCST's parse, that of the standard library included (benchmarks/speed/trees.py).
+    That of an imported module has bodies of functions where somebody looks into them.
     """
     tree = check_syntax(document)
-    if tree is not None:
+    if tree is None:
+        return parse_whole(document)
+
+    def refused() -> None:
         try:
-            return Source(document, with_room(lambda: light_module(tree, document.text)), whole_module)
-        except (Unlike, RecursionError):
-            pass
-    return parse_whole(document)
+            source.take_whole()
+        except (
+            SyntaxFault
+        ):  # LibCST does not read it: nothing is known of it, as of a module that does not parse
+            source.module = cst.Module([])
+
+    try:
+        module = with_room(lambda: light_module(tree, document.text, refused if imported else None))
+    except (Unlike, RecursionError):
+        return parse_whole(document)
+    source = Source(document, module, whole_module, imported=imported)
+    return source
 
 
 def parse_whole(document: Document) -> Source:

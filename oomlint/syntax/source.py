@@ -17,16 +17,32 @@ class Source:
     """A document with its tree, which is made once, however many rules look at it.
 
     `module` is what the dry run walks: mostly a light tree (:mod:`oomlint.syntax.light`). The tree with every blank and
-    comment, `whole`, is parsed where something is reported; `parse` does that.
+    comment, `whole`, is parsed where something is reported; `parse` does that. Of an `imported` module the bodies of
+    functions are made when somebody looks into them.
     """
 
-    __slots__ = ("_parse", "_whole", "_written", "definitions", "document", "module", "statements")
+    __slots__ = (
+        "_parse",
+        "_whole",
+        "_written",
+        "definitions",
+        "document",
+        "imported",
+        "module",
+        "statements",
+    )
 
     def __init__(
-        self, document: Document, module: cst.Module, parse: Callable[[Document], cst.Module] | None = None
+        self,
+        document: Document,
+        module: cst.Module,
+        parse: Callable[[Document], cst.Module] | None = None,
+        *,
+        imported: bool = False,
     ) -> None:
         self.document = document
         self.module = module
+        self.imported = imported
         self._parse = parse
         self._whole = module if parse is None else None
         # The nodes of the whole tree, by the ids of the light ones.
@@ -68,10 +84,14 @@ class Source:
             try:
                 self._written = paired(self.module, whole)
             except Unlike:
-                self.module, self._parse = whole, None
-                self.statements = self.definitions = None
+                self.take_whole()
                 raise
         return self._written.get(id(node), node)
+
+    def take_whole(self) -> None:
+        """From now on `module` is the whole tree: the light one is not like it."""
+        self.module, self._parse = self.whole, None
+        self.statements = self.definitions = None
 
     def place(self, node: cst.CSTNode) -> Place:
         """The place of a node of this document."""

@@ -12,9 +12,11 @@ import pytest
 from robustness.grammar.program import parses, seeded
 
 import oomlint
-from oomlint.documents.python_file import document_from_bytes, document_from_text
+from oomlint.documents.python_file import Document, document_from_bytes, document_from_text
+from oomlint.dryrun.flow import count
 from oomlint.syntax.children import code_children, code_fields
 from oomlint.syntax.gates import PARSES
+from oomlint.syntax.light.later import Later, make_now, unmade_statements
 from oomlint.syntax.light.nodes import Unlike
 from oomlint.syntax.light.pairing import paired
 from oomlint.syntax.light.statements import light_module
@@ -91,6 +93,8 @@ def alike(ours: object, theirs: object, where: str = "module") -> None:
     """Both trees have the same code: all fields but blanks, punctuation, and how literals are spelled."""
     if isinstance(theirs, cst.FormattedString | cst.ConcatenatedString):
         return  # told in one piece by `ast`
+    if isinstance(ours, cst.CSTNode):
+        make_now(ours)
     assert type(ours) is type(theirs), where
     if isinstance(ours, cst.SimpleString | cst.BaseNumber):
         inf = {"inf": float("inf")}
@@ -115,6 +119,18 @@ def check(text: str) -> None:
     light, whole = parse(document), parse_whole(document)
     assert light.module is not whole.module
     alike(light.module, whole.module)
+    check_imported(document)
+
+
+def check_imported(document: Document) -> None:
+    """The tree of an imported module is the same: as many statements before and after its functions are made."""
+    imported, whole = parse(document, imported=True), parse_whole(document)
+    assert count(imported.module) == count(whole.module)
+    try:
+        alike(imported.module, whole.module)
+    except Unlike:
+        alike(imported.module, whole.module)  # LibCST's by now
+    assert count(imported.module) == count(whole.module)
 
 
 @pytest.mark.parametrize("line", [line for line in EXPRESSIONS.splitlines() if line])
@@ -267,6 +283,8 @@ def test_statements_of_a_line_are_libcsts(text: str):
     alike(light.module, whole.module)
     if light.module is not light.whole:
         assert set(map(id, code_children(light.module))) <= set(paired(light.module, whole.module))
+    inside = "".join(f"  {row}" for row in text.splitlines(keepends=True)).replace("  \\\n", "\\\n")
+    check_imported(document_from_bytes(f"import keras\ndef f():\n{inside}".encode(), "module.py"))
 
 
 @pytest.mark.parametrize("seed", range(4000, 4120))
@@ -275,6 +293,53 @@ def test_generated_programs_are_libcsts(seed: int):
     assert parses(text.removeprefix("\ufeff"))
     document = document_from_bytes(text.encode(), "script.py")
     alike(parse(document).module, parse_whole(document).module)
+    check_imported(document)
+
+
+FUNCTIONS = """
+import keras
+def one_line(): return 1
+def plain(a):
+    x = [
+1]
+    return x
+class C:
+    @property
+    def decorated(self):
+        @wraps(
+            f)
+        async def inner():
+            '''text
+  '''
+            for x in y: pass
+        return inner
+"""
+
+
+def test_functions_of_an_imported_module_are_made_when_they_are_looked_into():
+    source = parse(document_from_text(FUNCTIONS, "module.py"), imported=True)
+    _, one_line, plain, cls = source.module.body
+    assert type(one_line.body) is cst.SimpleStatementSuite
+    assert unmade_statements(plain.body) == 2
+    (decorated,) = cls.body.body
+    assert type(decorated.body) is Later and unmade_statements(decorated.body) == 5
+    inner, _ = decorated.body.body
+    assert type(decorated.body) is cst.IndentedBlock and unmade_statements(decorated.body) == 0
+    assert type(inner.body) is Later and unmade_statements(plain.body) == 2
+    text, loop = inner.body.body
+    assert text.body[0].value.evaluated_value == "text\n  " and isinstance(loop, cst.For)
+    assert source.code(loop) == "for x in y: pass\n"
+    assert source.code(decorated.decorators[0].decorator) == "property"
+
+
+def test_a_function_that_is_unlike_makes_the_module_libcsts():
+    text = "import keras\ndef f(x):\n    match x:\n        case 1: pass\n"
+    source = parse(document_from_text(text, "module.py"), imported=True)
+    function = source.module.body[1]
+    with pytest.raises(Unlike):
+        _ = function.body.body
+    assert source.module is source.whole and isinstance(source.module.body[1].body.body[0], cst.Match)
+    assert type(function.body) is Later  # whoever still has it is told again
 
 
 def test_a_tree_that_is_unlike_is_left_for_libcsts():

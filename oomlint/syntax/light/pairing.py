@@ -7,6 +7,7 @@ from typing import Any
 import libcst as cst
 
 from oomlint.syntax.children import code_fields
+from oomlint.syntax.light.later import make_now
 from oomlint.syntax.light.nodes import Unlike
 
 
@@ -20,6 +21,7 @@ def paired(light: cst.Module, whole: cst.Module) -> dict[int, cst.CSTNode]:
     stack: list[tuple[cst.CSTNode, cst.CSTNode]] = [(light, whole)]
     while stack:
         ours, theirs = stack.pop()
+        make_now(ours)
         if type(ours) in _STRINGS and type(theirs) in _STRINGS:
             pairs = _parts(ours, theirs)
         elif type(ours) is type(theirs):

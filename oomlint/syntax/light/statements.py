@@ -10,19 +10,28 @@ from typing import Any
 import libcst as cst
 
 from oomlint.syntax.light.expressions import ASYNCHRONOUS, Expressions
+from oomlint.syntax.light.later import Rows, later, statements_in
 from oomlint.syntax.light.nodes import Unlike, made, name_of
 
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
 _SMALL = cst.BaseSmallStatement
 
 
-def light_module(tree: ast.Module, text: str) -> cst.Module:
-    """The light tree of a text, given the standard library's. Raises Unlike, and RecursionError."""
-    statements = _Statements(_NEWLINE.split(text.encode("utf-8", "surrogatepass")))
+def light_module(tree: ast.Module, text: str, refused: Callable[[], None] | None = None) -> cst.Module:
+    """The light tree of a text, given the standard library's. Raises Unlike, and RecursionError.
+
+    With `refused` the bodies of functions are made when somebody looks into them: that may raise both, after
+    `refused` was called for Unlike.
+    """
+    statements = _Statements(_NEWLINE.split(text.encode("utf-8", "surrogatepass")), refused)
     return made(cst.Module, body=statements.block(tree.body))
 
 
 class _Statements(Expressions):
+    def __init__(self, rows: list[bytes], refused: Callable[[], None] | None) -> None:
+        super().__init__(rows)
+        self.refused = refused
+
     def block(self, nodes: Sequence[ast.stmt]) -> list[Any]:
         """Statements as LibCST groups them: the small ones of a row in one line."""
         lines: list[Any] = []
@@ -87,11 +96,24 @@ class _Statements(Expressions):
             cst.FunctionDef,
             name=name_of(node.name),
             params=self.parameters(node.args),
-            body=self.suite(node.body),
+            body=self._function_body(node.body),
             decorators=self.decorators(node.decorator_list),
             returns=self.annotation(node.returns),
             asynchronous=ASYNCHRONOUS if type(node) is ast.AsyncFunctionDef else None,
         )
+
+    def _function_body(self, nodes: Sequence[ast.stmt]) -> cst.BaseSuite:
+        refused, first = self.refused, nodes[0]
+        if refused is None or self._stands_behind(first):
+            return self.suite(nodes)
+        decorators = getattr(first, "decorator_list", None)
+        start = (decorators[0] if decorators else first).lineno - 1
+        rows = self.rows[start : nodes[-1].end_lineno]
+
+        def make(rows: list[bytes], nodes: Sequence[ast.stmt]) -> list[Any]:
+            return _Statements(rows, refused).block(nodes)
+
+        return later(Rows(rows, statements_in(nodes), make, refused))
 
     def class_def(self, node: ast.ClassDef) -> cst.ClassDef:
         if getattr(node, "type_params", None):
