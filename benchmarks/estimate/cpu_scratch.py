@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from oomlint.estimate.worker.graph.einsums import copied
 from oomlint.estimate.worker.graph.kinds import OVER
 from oomlint.estimate.worker.graph.operations import Operation, Program
 
@@ -53,7 +54,7 @@ def scratch_of(program: Program, resident: bool = False) -> Callable[[Operation]
         elif operation.type == "Conv2DBackpropInput":
             kernel, gradient = shape(operation, 1), shape(operation, 2)
         else:
-            return 0
+            return copied(program, operation)
         height, width, depth, filters = kernel
         pixels, patch = math.prod(gradient[1:3]), height * width * depth
         unit = pixels * patch + pixels * filters + patch * filters

@@ -90,10 +90,11 @@ class Checks:
         if sorted(text) != sorted(after):  # what is put at one place may be put in another order
             return [f"{one.code}: more was changed than its edits"]
         try:
-            ast.parse(after)
+            spread = _spread(after) - _spread(document.text)
         except SyntaxError as error:
             return [f"{one.code}: its fix alone gives no Python: {error}"]
-        return []
+        # `**options` may go as a whole; that it becomes `**0` cannot be meant.
+        return [f"{one.code}: its fix spreads out a {kind.__name__}" for kind in spread - {ast.Call}]
 
     def _fixed(self, document: Document, found: list[Diagnostic], allowed: set[Safety]) -> list[str]:
         def check(changed: Document) -> list[Diagnostic]:
@@ -138,6 +139,16 @@ class Checks:
                 f"the comment for {one.code} in row {row} changed {others} and brought {list(after - before)}"
             ]
         return []
+
+
+def _spread(text: str) -> set[type[ast.expr]]:
+    """What kinds of expressions calls spread out with `*` and `**`."""
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    starred = [part.value for call in calls for part in call.args if isinstance(part, ast.Starred)]
+    return {
+        type(one)
+        for one in (*starred, *(word.value for call in calls for word in call.keywords if word.arg is None))
+    }
 
 
 def commented(text: str, row: int, comment: str) -> str | None:

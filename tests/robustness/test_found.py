@@ -39,6 +39,21 @@ with tf.GradientTape() as tape:
         grads = tape.gradient(loss, model.trainable_variables)
         optimizer.apply_gradients(zip(grads, model.trainable_variables))
 """.replace("\n", "\r\n"),
+    # `prefetch(**sizes)` became `prefetch(**tf.data.AUTOTUNE)`, and a tape lost all of its options.
+    "arguments that are spread out": """\
+import tensorflow as tf
+from tensorflow import keras
+sizes, options = [1000], {"persistent": True, "watch_accessed_variables": False}
+data = tf.data.Dataset.from_tensor_slices(tf.zeros((1_000_000, 224, 224, 3))).batch(32)
+one, two = data.prefetch(*sizes), data.prefetch(**{"buffer_size": 1000})
+with tf.GradientTape(**options) as tape:
+    loss = tf.reduce_mean(model(x))
+grads = tape.gradient(loss, model.trainable_variables)
+board = keras.callbacks.TensorBoard(*["logs"], **{"histogram_freq": 1})
+model = keras.Sequential([keras.Input((65536,)), keras.layers.Dense(65536)])
+model.compile(*["sgd", "mse"])
+model.fit(*[x, y], **{"callbacks": [board]})
+""",
     # Two levels of two blanks were taken for one of four, and the rows of a string for code.
     "a handler's blocks of two blanks and its strings": """\
 from tensorflow import keras

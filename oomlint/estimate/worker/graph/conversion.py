@@ -107,6 +107,8 @@ class Converter:
         if operation.type in ("MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D"):
             window, steps = operation.get_attr("ksize"), operation.get_attr("strides")
             made.overlap = math.prod(window) / math.prod(steps)
+        if operation.type == "Einsum":
+            made.equation = operation.get_attr("equation").decode()
         if depth < _DEEPEST:
             self._enter(made, operation, graph, depth)
         return made

@@ -13,7 +13,7 @@ class Operation:
     """One operation. `outputs` are bytes, `shapes` the outputs' shapes; `inputs` name other operations' outputs.
 
     `variable` is the handle that it reads or writes; `body` what a loop runs, for `rounds` rounds, each after its
-    `condition`; `overlap` how often the windows of a pooling read an element.
+    `condition`; `overlap` how often the windows of a pooling read an element; `equation` an Einsum's.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Operation:
     condition: Program | None = None
     rounds: int = 1
     overlap: float = 1.0
+    equation: str = ""
 
 
 @dataclass(slots=True)
