@@ -30,7 +30,7 @@ from oomlint.syntax.gates import PARSES
 def check(jobs: int, every: int, folders: list[Path]) -> None:
     """Check, and print a line for this process and for each other one."""
     started = time.process_time()
-    pool._examine = _counted  # type: ignore[assignment]
+    pool._next_share = _counted  # type: ignore[assignment]
     configurations = Configurations(isolated=True)
     run = Run(configurations, jobs=jobs)
     run.add_files(discover(folders, lambda folder: configurations.for_folder(folder).settings)[::every])
@@ -43,12 +43,12 @@ def _tell(*words: object) -> None:
     os.write(1, f"{' '.join(map(str, words))}\n".encode())
 
 
-_examine = pool._examine
+_next_share = pool._next_share
 
 
-def _counted(names: list[str]) -> object:
+def _counted() -> object:
     """What a process of the pool does, and what it has taken so far; the last line of each counts."""
-    made = _examine(names)
+    made = _next_share()
     _tell("share", os.getpid(), time.process_time(), PARSES.libcst, peak())
     return made
 

@@ -1,6 +1,7 @@
 """Documents shared out to several processes, where there is enough to do.
 
-Neighbours in the order of their names go to one process: they import the same modules, whose trees it has.
+Each process begins in a region of its own, since neighbours in the order of their names import the same modules, whose
+trees it has then. Who is done with his own takes over the last of another's.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from multiprocessing.context import BaseContext
+
     from oomlint.documents.python_file import Document
     from oomlint.engine.project import Run
     from oomlint.engine.report import Report
@@ -21,13 +25,14 @@ if TYPE_CHECKING:
 # (LibCST's parse alone takes 81 ms for a thousand lines of some 35 characters; benchmarks/speed).
 _ENOUGH = 300_000
 
-# Shares for each process: small enough that none is left waiting for the other's last one.
-_SHARES = 12
+# Shares of each process' region: small enough that none is left waiting for the other's last one.
+_SHARES = 24
 
 # Objects in circles that one document may make before the collector looks: some 100 MB.
 _MUCH = 1_000_000
 
-_run: Run | None = None  # in a process of the pool: the run that it works for
+# In a process of the pool: the run that it works for, what there is to do, and which region is its own.
+_work: tuple[Run, Regions, int] | None = None
 
 
 def shared_out(run: Run, documents: Sequence[Document], jobs: int | None) -> Iterator[Report]:
@@ -74,6 +79,47 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
+class Regions:
+    """Names in order, in one region for each process, of which shares are taken."""
+
+    def __init__(self, names: Sequence[str], count: int, context: BaseContext) -> None:
+        size = max(1, len(names) // (count * _SHARES))
+        bounds = [len(names) * number // count for number in range(count + 1)]
+        self._shares: list[list[Sequence[str]]] = [
+            [names[start : min(start + size, end)] for start in range(begin, end, size)]
+            for begin, end in pairwise(bounds)
+        ]
+        self._workers = context.Value("i", 0)
+        # The first share of each region that nobody has, and the one after the last, for all processes.
+        self._first = context.Array("i", count)
+        self._end = context.Array("i", [len(shares) for shares in self._shares])
+
+    def __len__(self) -> int:
+        return sum(map(len, self._shares))
+
+    def worker(self) -> int:
+        """The number of one more process."""
+        with self._workers.get_lock():
+            number: int = self._workers.value
+            self._workers.value += 1
+        return number
+
+    def take(self, worker: int) -> Sequence[str]:
+        """The next share of a process' own region, or the last of the longest; empty when there is none."""
+        with self._workers.get_lock():
+            begins: list[int] = self._first[:]
+            ends: list[int] = self._end[:]
+            left = [end - begin for begin, end in zip(begins, ends, strict=True)]
+            other = left.index(max(left))
+            if left[worker]:
+                self._first[worker] += 1
+                return self._shares[worker][begins[worker]]
+            if left[other]:
+                self._end[other] -= 1
+                return self._shares[other][ends[other] - 1]
+        return ()
+
+
 def _pooled(run: Run, names: Sequence[str], count: int) -> Iterator[Report]:
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
@@ -81,12 +127,11 @@ def _pooled(run: Run, names: Sequence[str], count: int) -> Iterator[Report]:
 
     # A forked process has all that was read. Where forking is not safe (macOS) or not there, the run is sent over.
     context = get_context("fork" if sys.platform == "linux" else "spawn")
-    size = max(1, len(names) // (count * _SHARES))
-    shares = [names[start : start + size] for start in range(0, len(names), size)]
+    regions = Regions(names, count, context)
     left = set(names)
     try:
-        with ProcessPoolExecutor(count, context, _begin, (run,)) as pool:
-            for done in as_completed([pool.submit(_examine, share) for share in shares]):
+        with ProcessPoolExecutor(count, context, _begin, (run, regions)) as pool:
+            for done in as_completed([pool.submit(_next_share) for _ in range(len(regions))]):
                 for report in done.result():
                     left.discard(report.filename)
                     yield report
@@ -96,12 +141,13 @@ def _pooled(run: Run, names: Sequence[str], count: int) -> Iterator[Report]:
         yield from map(run.examined, [run.documents[name] for name in names if name in left])
 
 
-def _begin(run: Run) -> None:
-    global _run
-    _run = run
+def _begin(run: Run, regions: Regions) -> None:
+    global _work
+    _work = run, regions, regions.worker()
 
 
-def _examine(names: Sequence[str]) -> list[Report]:
-    assert _run is not None
+def _next_share() -> list[Report]:
+    assert _work is not None
+    run, regions, worker = _work
     with seldom_collected():
-        return [collected(_run, _run.documents[name]) for name in names]
+        return [collected(run, run.documents[name]) for name in regions.take(worker)]

@@ -1,0 +1,68 @@
+"""Documents shared out to processes: each begins in a region of its own, and nothing is done twice or left."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from multiprocessing import get_context
+from pathlib import Path
+
+from oomlint.engine.pool import Regions
+
+CONTEXT = get_context("spawn")
+
+
+def regions(count: int, names: int = 100) -> Regions:
+    made = Regions([f"{number:03}.py" for number in range(names)], count, CONTEXT)
+    assert [made.worker() for _ in range(count)] == list(range(count))
+    return made
+
+
+def test_a_process_reads_neighbours_and_then_the_last_of_the_other() -> None:
+    two = regions(2)
+    first = [name for _ in range(10) for name in two.take(0)]
+    second = [name for _ in range(4) for name in two.take(1)]
+    assert first == [f"{number:03}.py" for number in range(len(first))]
+    assert second == [f"{number:03}.py" for number in range(50, 50 + len(second))]
+    own = [name for share in iter(lambda: two.take(0), ()) for name in share]
+    # What is left of its own half, and the rest of the other's from behind.
+    assert own[: 50 - len(first)] == [f"{number:03}.py" for number in range(len(first), 50)]
+    assert own[50 - len(first)] > "096.py"
+    assert sorted(first + second + own) == [f"{number:03}.py" for number in range(100)]
+    assert two.take(1) == ()
+
+
+def test_more_processes_than_names_do_each_name_once() -> None:
+    many = regions(8, names=3)
+    assert len(many) == 3
+    assert sorted(name for worker in range(8) for name in many.take(worker)) == ["000.py", "001.py", "002.py"]
+
+
+SPAWNING = """
+import sys
+from pathlib import Path
+from oomlint.engine.project import Run
+from oomlint.project.configuration import Configurations
+
+if __name__ == "__main__":
+    sys.platform = "darwin"
+    for jobs in (1, 3):
+        run = Run(Configurations(isolated=True), jobs=jobs)
+        run.add_files(sorted(Path(sys.argv[1]).glob("*.py")))
+        print([(found.filename, found.code) for found in run.check().diagnostics])
+"""
+
+
+def test_processes_that_are_started_anew_find_the_same(tmp_path: Path) -> None:
+    for number in range(5):
+        tmp_path.joinpath(f"train_{number}.py").write_text(
+            "import tensorflow as tf\nds = tf.data.Dataset.list_files('*.jpg').batch(32).prefetch(1000)\n"
+        )
+    script = tmp_path / "spawning.txt"
+    script.write_text(SPAWNING)
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, check=True, timeout=120
+    )
+    one, three = done.stdout.splitlines()
+    assert one.count("OOM303") == 5
+    assert one == three
