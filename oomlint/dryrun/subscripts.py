@@ -22,7 +22,7 @@ from oomlint.dryrun.values.base import (
     merge,
     tags_of,
 )
-from oomlint.dryrun.values.indexing import FEW, FEW_TAG, is_window
+from oomlint.dryrun.values.indexing import few_tags
 from oomlint.dryrun.values.program import Instance, Library
 
 if TYPE_CHECKING:
@@ -87,8 +87,7 @@ def _sequence_item(value: Sequence, index: Value) -> Value:
             except (TypeError, ValueError):
                 return Unknown()
         count = _slice_count(value, bounds)
-        few = count is None and (is_window(index) or (isinstance(bounds[1], int) and 0 <= bounds[1] <= FEW))
-        tags = value.tags | {FEW_TAG} if few else value.tags
+        tags = value.tags | few_tags(index) if count is None else value.tags
         return Sequence(value.kind, element=value.any, count=count, tags=tags)
     return value.any
 

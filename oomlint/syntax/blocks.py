@@ -46,11 +46,16 @@ def in_one_block(root: cst.Module, statements: Sequence[cst.CSTNode]) -> bool:
 
 
 def last_statement(block: cst.BaseSuite) -> cst.CSTNode | None:
-    """What a block ends with: a compound statement, or the last of its last line."""
-    last: cst.CSTNode | None = block.body[-1] if block.body else None
-    if isinstance(last, cst.SimpleStatementLine) and last.body:
-        return last.body[-1]
-    return last
+    """What a block ends with: the first that leaves it for good, or else its last statement that is no `pass`."""
+    statements: list[cst.CSTNode] = []
+    for part in block.body:
+        statements += part.body if isinstance(part, cst.SimpleStatementLine) else [part]
+    leaving = cst.Break | cst.Continue | cst.Return | cst.Raise
+    left = next((one for one in statements if isinstance(one, leaving)), None)
+    if left is not None:
+        return left
+    said = [one for one in statements if not isinstance(one, cst.Pass)] or statements
+    return said[-1] if said else None
 
 
 def rows_of(statement: cst.CSTNode) -> tuple[str, ...]:

@@ -260,7 +260,8 @@ def _pictures(dataset: Dataset) -> bool:
 
 
 def _to_a_file(trace: Trace, call: Call) -> Fix | None:
-    if call.arguments or call.place.source is not trace.source or call.context.loops():
+    written = isinstance(call.node, cst.Call) and call.node.args  # `*()` too: nothing goes behind `**{}`
+    if call.arguments or written or call.place.source is not trace.source or call.context.loops():
         return None
     if sum(other.node is call.node for other in trace.calls("tf.data.Dataset.cache")) > 1:
         return None  # a function that caches more than one data set: they would share the file

@@ -9,7 +9,7 @@ from oomlint.rules.host_data.amounts import in_generator
 from oomlint.rules.host_data.feeds import feeds
 
 from oomlint.dryrun.catalog.arrays.making import blanks_of
-from oomlint.dryrun.queries.few import is_few
+from oomlint.dryrun.queries.few import are_few
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -43,7 +43,7 @@ def filled_by_files(trace: Trace) -> Iterator[Filling]:
         loop = call.context.innermost(Loop)
         if isinstance(deref(keys[0]), Slice) or loop is None or loop in made.context.loops():
             continue
-        if is_few(loop.iterable):
+        if are_few(call.context.loops()):
             continue
         if set(made.context.loops()) & set(fed[made.index].context.loops()):
             continue  # one part of the data at a time

@@ -61,12 +61,12 @@ from oomlint.rules.host_data.filled_arrays import Filling, filled_by_files
 
 from oomlint.dryrun.catalog.arrays.making import DECODED
 from oomlint.dryrun.catalog.python.files import PATH, is_document
-from oomlint.dryrun.queries.few import is_few
+from oomlint.dryrun.queries.few import a_few_of_each, are_few, is_few
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.base import Const, Sequence, Value, deref, tags_of
 from oomlint.dryrun.values.dtypes import dtype_of
 from oomlint.dryrun.values.program import Library
 from oomlint.findings.evidence import over
@@ -127,8 +127,10 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         for value in _lists(stack):
             if not _whole(stack, value) or not _many(value, settings) or in_test(stack):
                 continue
-            for filled, place, loop in _fillings(trace, value):
-                if not _reached(stack, loop) or _emptied(trace, filled, loop, stack):
+            for filled, place, loops in _fillings(trace, value):
+                if not _reached(stack, loops) or _emptied(trace, filled, loops, stack):
+                    continue
+                if loops and is_few(loops[0].iterable) and not _many_folders(value, loops, settings):
                     continue
                 if id(place.node) not in seen:
                     seen.add(id(place.node))
@@ -206,14 +208,14 @@ def _is_row(trace: Trace, call: Call, given: Value) -> bool:
     return isinstance(whole, Array) and not any(loop in loops for loop in call.context.loops())
 
 
-def _fillings(trace: Trace, value: Sequence) -> Iterator[tuple[Sequence, Place, Loop | None]]:
-    """Where it and the lists that it was put together from are filled with decoded files, and by which loop."""
+def _fillings(trace: Trace, value: Sequence) -> Iterator[tuple[Sequence, Place, list[Loop]]]:
+    """Where it and the lists that it was put together from are filled with decoded files, and by which loops."""
     pending, seen, found = [value], {id(value)}, False
     while pending:
         filled = pending.pop(0)
-        for place, loop in _filled(trace, filled):
+        for place, loops in _filled(trace, filled):
             found = True
-            yield filled, place, loop
+            yield filled, place, loops
         new = [part for part in filled.parts if id(part) not in seen]
         seen.update(map(id, new))
         pending += new
@@ -221,24 +223,25 @@ def _fillings(trace: Trace, value: Sequence) -> Iterator[tuple[Sequence, Place, 
         loop = assign.context.innermost(Loop)
         if not found and assign.value is value and assign.augmented == "add" and loop is not None:
             found = True
-            yield value, assign.place, loop
+            yield value, assign.place, assign.context.loops()
 
 
-def _filled(trace: Trace, value: Sequence) -> Iterator[tuple[Place, Loop | None]]:
-    """What fills this one: an append, a comprehension, a `map`."""
+def _filled(trace: Trace, value: Sequence) -> Iterator[tuple[Place, list[Loop]]]:
+    """What fills this one: an append, a comprehension, a `map`; and the loops around it, innermost first."""
     for call in _appends(trace, value):
-        yield call.place, call.context.innermost(Loop)
+        yield call.place, call.context.loops()
         return
     for call in trace.calls(*_POOLS):
         if call.result is value:
-            yield call.place, None
+            yield call.place, []
             return
     if isinstance(value.loop, Loop) and _decoded(value):
+        loops = [value.loop, *(value.context.loops() if value.context is not None else ())]
         match value.loop.place.node:
             case cst.ListComp(elt=decoded) | cst.GeneratorExp(elt=decoded):
-                yield Place(value.loop.place.source, decoded), value.loop
+                yield Place(value.loop.place.source, decoded), loops
             case _:
-                yield value.loop.place, value.loop
+                yield value.loop.place, loops
 
 
 def _decoded(value: Value) -> bool:
@@ -255,21 +258,34 @@ def _decoded(value: Value) -> bool:
     return tags_of(value) >= DECODED
 
 
-def _emptied(trace: Trace, value: Sequence, loop: Loop | None, stack: Call) -> bool:
-    """Whether the loop that fills the list also stacks it, or begins it anew: then it holds a batch."""
-    if loop is None:
-        return False
-    if loop in stack.context.loops():
+def _emptied(trace: Trace, value: Sequence, loops: list[Loop], stack: Call) -> bool:
+    """Whether the loop that fills the list also stacks it, or begins it anew: then it holds a batch.
+
+    Where that takes a few, it is the loops around it as well.
+    """
+    filling = loops if loops and is_few(loops[0].iterable) else loops[:1]
+    if any(loop in stack.context.loops() for loop in filling):
         return True
     names = {call.path for call in _appends(trace, value)} - {None}
-    return any(assign.path in names and loop in assign.context.loops() for assign in trace.assigns())
+    begun = [loop for assign in trace.assigns() if assign.path in names for loop in assign.context.loops()]
+    return any(loop in begun for loop in filling)
 
 
-def _reached(stack: Call, loop: Loop | None) -> bool:
-    """Whether the loop is over a folder's files. A helper that nobody calls may get a batch of them."""
-    over_what = loop.iterable if loop is not None else None
-    if is_few(over_what):
+def _many_folders(value: Sequence, loops: list[Loop], settings: Settings) -> bool:
+    """Whether a few files of each of many folders may be too many: the slices of each patient."""
+    if are_few(loops):
         return False
+    most, element = a_few_of_each(loops), _element(value)
+    if most is None:
+        return True  # the slices in the middle of every scan
+    if element is None or element.size is None:
+        return most >= MANY
+    return over(element.size.times(Const(most), "decoded files"), settings.budget.host) is not None
+
+
+def _reached(stack: Call, loops: list[Loop]) -> bool:
+    """Whether the loop is over a folder's files. A helper that nobody calls may get a batch of them."""
+    over_what = loops[0].iterable if loops else None
     tags = tags_of(deref(over_what)) if over_what is not None else frozenset()
     return bool(PATH & tags) or all(body.called for body in stack.context.all(Body))
 

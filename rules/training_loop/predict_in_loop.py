@@ -42,7 +42,8 @@ classes = model.predict(np.load("images.npy", mmap_mode="r"), batch_size=32).arg
 ## Fix safety
 
 Unsafe: the call becomes `model(x, training=False).numpy()`, which is right for a model with one output whose input
-fits one batch.
+fits one batch. In graph mode (TensorFlow 1, a `tf.function`, a graph or session) there is no fix: what comes out of the
+model has no `.numpy()` there. `predict_on_batch` takes its place.
 
 ## References
 
@@ -59,6 +60,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.queries.graph_growth import in_graph_mode
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.model_rounds import CLEARING
 from oomlint.dryrun.queries.rounds import loops_around, rounds_of
@@ -175,13 +177,15 @@ def _finding(trace: Trace, call: Call, loop: Loop, alone: bool, old: bool) -> Fi
     costs = "each call sets up a pipeline for it, which takes longer than the model"
     if old:
         costs = "before Keras 2.4 each call leaves memory behind"
+    graph = in_graph_mode(trace, call.context)
+    alternative = "use `predict_on_batch`" if graph else "call the model itself, `model(x, training=False)`"
     return RULE.finding(
         call.place,
         f"`predict` runs {'on a single item ' if alone else ''}{how}: {costs}",
         evidence=evidence,
-        help="predict all items with one call; where each depends on the one before, call the model itself, "
-        "`model(x, training=False)`, which is for inputs that fit one batch",
-        fix=_fix(call) if alone else None,
+        help=f"predict all items with one call; where each depends on the one before, {alternative}, "
+        "which is for inputs that fit one batch",
+        fix=_fix(call) if alone and not graph else None,  # no value has `.numpy()` there
         severity=Severity.WARNING if old else Severity.NOTE,
     )
 

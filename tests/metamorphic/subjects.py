@@ -74,6 +74,11 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
         "a method that stands behind the one that calls it may be a part of building a graph once",
     ),
     (
+        "arguments named",
+        "OOM410",
+        "one finding for a statement, and an operation that has a name stands in one of its own",
+    ),
+    (
         "constants inlined",
         "OOM601",
         "this finding is at the number to change: where the number moves, it moves along",

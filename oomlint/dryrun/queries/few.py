@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from oomlint.dryrun.trace import Loop
 from oomlint.dryrun.values.base import Const, Slice, Unknown, Value, deref, tags_of
-from oomlint.dryrun.values.indexing import FEW, FEW_TAG, is_window
+from oomlint.dryrun.values.indexing import FEW, FEW_TAG, few_tags, is_window, most_of
+
+# Folders of a data set whose number nobody knows: ImageNet's challenge has 1,000 classes, LIDC-IDRI 1,010 patients.
+FOLDERS = 1_000
 
 
 def is_few(value: Value | None) -> bool:
@@ -20,3 +24,31 @@ def is_few(value: Value | None) -> bool:
     return is_window(taken) or (
         isinstance(stop, Const) and isinstance(stop.value, int) and 0 <= stop.value <= FEW
     )
+
+
+def are_few(loops: list[Loop]) -> bool:
+    """Whether loops inside one another, innermost first, take a few of each of as many as the script counts out."""
+    return bool(loops) and is_few(loops[0].iterable) and all(_is_bounded(loop) for loop in loops[1:])
+
+
+def a_few_of_each(loops: list[Loop]) -> int | None:
+    """How often the body of such loops may run where an outer one is over folders; None where a few are a window."""
+    rounds = 1
+    for loop in loops:
+        trip = loop.trip.value if loop.trip is not None and isinstance(loop.trip.value, int) else None
+        if trip is None and is_few(loop.iterable):
+            trip = _most(loop.iterable)
+            if trip is None:
+                return None
+        rounds *= FOLDERS if trip is None else trip
+    return rounds
+
+
+def _most(value: Value | None) -> int | None:
+    value = Unknown() if value is None else deref(value)
+    taken = deref(value.taken) if isinstance(value, Unknown) and value.taken is not None else None
+    return most_of(few_tags(taken) if isinstance(taken, Slice) else tags_of(value))
+
+
+def _is_bounded(loop: Loop) -> bool:
+    return loop.trip is not None or loop.kind == "while" or is_few(loop.iterable)

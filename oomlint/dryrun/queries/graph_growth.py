@@ -25,6 +25,7 @@ RUNS = (
     "keras.backend.function.__call__",
 )  # fmt: skip
 SESSIONS = ("tf.Session", "tf.InteractiveSession")
+_GRAPHS = ("tf.Graph", "tf.get_default_graph")
 
 # Packages whose lower-case functions all make operations.
 _PACKAGES = (
@@ -66,7 +67,7 @@ _BACKEND = frozenset(
 )
 _TF1_ONLY = (
     "Session", "InteractiveSession", "placeholder", "global_variables_initializer", "ConfigProto", "get_variable",
-    "initialize_all_variables", "reset_default_graph", "app.run", "train.Saver",
+    "get_default_graph", "initialize_all_variables", "reset_default_graph", "app.run", "train.Saver",
 )  # fmt: skip
 # Methods of a model that make its function at their first call.
 _MADE_ONCE = tuple(
@@ -201,10 +202,15 @@ def is_legacy(trace: Trace) -> bool:
     )
 
 
+def in_graph_mode(trace: Trace, context: Context) -> bool:
+    """Whether operations give no values there: in a `tf.function`, a graph or session, a script of TensorFlow 1."""
+    return context.role("tf.function") is not None or _in_graph(context) or is_legacy(trace)
+
+
 def _in_graph(context: Context) -> bool:
     """Whether it happens in a `with` of a graph or session, which turns eager execution off."""
     return any(
-        isinstance(manager := deref(frame.manager), Opaque) and manager.type in (*SESSIONS, "tf.Graph")
+        isinstance(manager := deref(frame.manager), Opaque) and manager.type in (*SESSIONS, *_GRAPHS)
         for frame in context.all(Within)
     )
 

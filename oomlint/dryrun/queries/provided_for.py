@@ -12,9 +12,9 @@ from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.changing import value_of
 from oomlint.dryrun.queries.rounds import path_between
 from oomlint.dryrun.trace import Body, Branch, Handler, Try
-from oomlint.dryrun.values.base import Value, deref
+from oomlint.dryrun.values.base import Const, Mapping, Value, deref
 from oomlint.dryrun.values.program import Class, Library
-from oomlint.syntax.blocks import last_statement
+from oomlint.syntax.blocks import last_statement, nodes
 from oomlint.syntax.uses import names_in, uses
 
 if TYPE_CHECKING:
@@ -90,12 +90,27 @@ def _asks(trace: Trace, call: Call, source: Source, test: cst.CSTNode, instead: 
     if "__version__" in text:
         return True
     quoted = {call.name.rpartition(".")[2], *call.name.split(".")[1:2], instead} - {""}
-    if "hasattr" in text and any(f"{mark}{name}{mark}" in text for name in quoted for mark in "\"'"):
+    if "hasattr" in text and (
+        any(f"{mark}{name}{mark}" in text for name in quoted for mark in "\"'")
+        or not quoted.isdisjoint(_bound_texts(trace, test))
+    ):
         return True
     path = dotted(call.node.func) if isinstance(call.node, cst.Call) else ""
     if path and uses(cst.Arg(test), path):  # type: ignore[arg-type]
         return True
     return any(_is_flag(trace, name) for name in names_in(test))
+
+
+def _bound_texts(trace: Trace, test: cst.CSTNode) -> Iterator[str]:
+    """The texts that the names in a test stand for: `hasattr(strategy, NEW)`, `hasattr(strategy, NAMES["new"])`."""
+    names = {node.value for node in nodes(test) if isinstance(node, cst.Name)}
+    for assign in trace.assigns():
+        if assign.path.rpartition(".")[2] in names:
+            value = deref(assign.value)
+            for one in value.entries.values() if isinstance(value, Mapping) else (value,):
+                text = deref(one)
+                if isinstance(text, Const) and isinstance(text.value, str):
+                    yield text.value
 
 
 def _is_flag(trace: Trace, name: str) -> bool:

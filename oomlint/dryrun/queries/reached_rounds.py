@@ -14,7 +14,7 @@ import libcst as cst
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.loops import target_names
 from oomlint.dryrun.queries.rounds import path_between
-from oomlint.dryrun.values.base import Const, Sequence, deref
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
 from oomlint.syntax.blocks import last_statement, nodes
 
 if TYPE_CHECKING:
@@ -156,24 +156,33 @@ class _Tests:
         return None
 
     def _known(self, node: cst.BaseExpression) -> int | list[object] | None:
-        """A number, or the items of a list, written there or bound to the name once."""
+        """A number, or the items of a list, written there, bound to the name once, or in a dictionary of settings."""
         match node:
             case cst.Integer():
                 return node.evaluated_value
             case cst.List(elements=elements) | cst.Tuple(elements=elements) | cst.Set(elements=elements):
                 return list(elements)
-        path = dotted(node)
-        found = [
-            deref(assign.value)
-            for assign in self._trace.assigns()
-            if path and assign.path in (path, path.rpartition(".")[2])
-        ]
-        match found:
+            case cst.Subscript(
+                value=whole, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]
+            ):
+                found = [
+                    value.entries.get(key.evaluated_value) if isinstance(value, Mapping) else None
+                    for value in self._bound(whole)
+                ]
+            case _:
+                found = self._bound(node)
+        match [value if value is None else deref(value) for value in found]:
             case [Const(value=int(number), soft=False)]:
                 return number
             case [Sequence(items=list(items))]:
                 return list(items)
         return None
+
+    def _bound(self, node: cst.BaseExpression) -> list[Value | None]:
+        """What a name or attribute gets, each time."""
+        path = dotted(node)
+        names = (path, path.rpartition(".")[2]) if path else ()
+        return [deref(assign.value) for assign in self._trace.assigns() if assign.path in names]
 
 
 def _least(one: int | None, other: int | None) -> int | None:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.trace import Body, Context, Loop, Role
 from oomlint.dryrun.values.base import Opaque, Value, deref
 from oomlint.dryrun.values.program import Library
+from oomlint.syntax.blocks import nodes
 from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
@@ -81,8 +83,9 @@ def _under_guard(container: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a node stands under a test that lets it happen once, or after one that returns early."""
     path = path_between(container, node)
     for outer, inner in pairwise(path):
-        if isinstance(outer, cst.If) and inner is outer.body and _once(outer.test):
-            return True
+        if isinstance(outer, cst.If) and inner is outer.body:
+            if _once(outer.test) or _is_counter(outer.test, container):
+                return True
         if isinstance(outer, cst.IndentedBlock | cst.Module):
             before = outer.body[: list(outer.body).index(inner)] if inner in outer.body else ()  # type: ignore[arg-type]
             if any(isinstance(item, cst.If) and _leaves_early(item) for item in before):
@@ -115,6 +118,18 @@ def _once(test: cst.CSTNode) -> bool:
             return True
         case cst.UnaryOperation(operator=cst.Not(), expression=cst.Name() | cst.Attribute() | cst.Call()):
             return True
+    return False
+
+
+def _is_counter(test: cst.CSTNode, loop: cst.CSTNode) -> bool:
+    """Whether an attribute that every round of a loop changes is compared with a number: `self.step == 0`."""
+    match test:
+        case cst.Comparison(
+            left=cst.Attribute() as left,
+            comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer())],
+        ):
+            bound = [node.target for node in nodes(loop) if isinstance(node, cst.For | cst.AugAssign)]
+            return any(isinstance(one, cst.Attribute) and dotted(one) == dotted(left) for one in bound)
     return False
 
 

@@ -11,6 +11,7 @@ from oomlint.dryrun.values.shapes import broadcast, derived
 # `paths[:16]` of unknown length is 16 or fewer: not the data set.
 FEW = 4096
 FEW_TAG = "few"
+_AT_MOST = "few: "
 _REST = -1  # the span of an Ellipsis: whatever dimensions the other keys leave
 
 
@@ -22,6 +23,21 @@ def is_window(part: Slice) -> bool:
     bounds = [deref(bound) for bound in (part.start, part.stop)]
     fixed = [bound.value for bound in bounds if isinstance(bound, Const) and not bound.soft]
     return len(fixed) < 2 and not any(end is None or end == 0 for end in fixed)
+
+
+def few_tags(part: Slice) -> frozenset[str]:
+    """What a slice of a list of unknown length says of it: that it is a few, and how many where the text does."""
+    stop = deref(part.stop)
+    most = stop.value if isinstance(stop, Const) and isinstance(stop.value, int) else None
+    if most is not None and 0 <= most <= FEW:
+        return frozenset({FEW_TAG, f"{_AT_MOST}{most}"})
+    return frozenset({FEW_TAG}) if is_window(part) else frozenset()
+
+
+def most_of(tags: frozenset[str]) -> int | None:
+    """How many a few are at most; None where the text does not say, as of a window."""
+    said = [int(tag.removeprefix(_AT_MOST)) for tag in tags if tag.startswith(_AT_MOST)]
+    return max(said, default=None)
 
 
 def sliced(dim: Dim, part: Slice) -> Dim:

@@ -145,7 +145,7 @@ def session(call: Call, run: Run) -> Value:
     return Opaque(call.name, call)
 
 
-@function("tf.Graph")
+@function("tf.Graph", "tf.get_default_graph")
 def graph(call: Call, run: Run) -> Value:
     """A graph, which collects the operations made in `with graph.as_default():`."""
     return Opaque(call.name, call)
