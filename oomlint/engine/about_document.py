@@ -42,7 +42,7 @@ def syntax_error(
     document: Document, fault: SyntaxFault, suppressions: Suppressions, policy: Policy
 ) -> Iterator[Diagnostic]:
     """The document does not parse; a warning where only LibCST refuses what Python runs."""
-    if not policy.reports(SYNTAX_ERROR.code, document.filename):
+    if not policy.reports_unread(document.filename):
         return
     if suppressions.covers(SYNTAX_ERROR.code, fault.line, fault.line, SYNTAX_ERROR.name):
         return

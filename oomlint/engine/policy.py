@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from oomlint.findings.diagnostic import Diagnostic
 from oomlint.findings.model import Safety, Severity
-from oomlint.findings.own import OWN_RULES
+from oomlint.findings.own import OWN_RULES, SYNTAX_ERROR
 from oomlint.findings.registry import RegisteredRule, load_rules
-from oomlint.findings.selection import ignored_for, is_selected, matches
+from oomlint.findings.selection import ALL, ignored_for, is_selected, matches
 
 if TYPE_CHECKING:
     from oomlint.project.settings import Settings
@@ -39,6 +39,16 @@ class Policy:
         if any(matches(selector, code) for selector in self._ignored_in(filename)):
             return False
         return code in self._codes or is_selected(code, self.settings)
+
+    def reports_unread(self, filename: str) -> bool:
+        """Whether a file that no rule can look at is told of: unless it is ignored, whatever `select` names.
+
+        "No findings" would be taken for a file that was checked.
+        """
+        if any(matches(selector, SYNTAX_ERROR.code) for selector in self._ignored_in(filename)):
+            return False
+        asked = (*self.settings.extend_select, ALL)
+        return is_selected(SYNTAX_ERROR.code, replace(self.settings, extend_select=asked))
 
     def active(self, filename: str) -> frozenset[str]:
         """The codes that can occur in a file; a suppression of any other is nobody's business."""

@@ -202,7 +202,9 @@ class _Alignment:
             for row, there in zip(range(first, last), range(above, below)):
                 self._from.append(ours[row])
                 self._shift.append(theirs[there] - ours[row])
-                if bare[row]:  # nothing stands in a blank row, which may have other blanks
+                # Nothing stands in a blank row, which may have other blanks; and of two comments at the end that say
+                # the same the one that is left may be the other, which is indented differently.
+                if bare[row] and not bare[row].startswith("#"):
                     self._take(generated[row], text[there], ours[row], theirs[there])
 
     def _take(self, generated: str, text: str, before: int, before_there: int) -> None:

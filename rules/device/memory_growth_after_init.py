@@ -97,6 +97,12 @@ WORDS = {
     gpu_setup.LIMIT: "Virtual devices cannot be modified after being initialized",
     gpu_setup.VISIBLE: "Visible devices cannot be modified after being initialized",
 }
+TRAINS = (
+    "keras.Model.fit",
+    "keras.Model.fit_generator",
+    "keras.Model.train_on_batch",
+    "keras.Optimizer.apply_gradients",
+)
 # A script that starts others may set variables for them.
 CHILDREN = ("subprocess", "multiprocessing", "concurrent", "joblib", "ray")
 HELP = "do it first: after the imports, before anything makes a tensor, variable, dataset or optimizer"
@@ -118,6 +124,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         cause = maker or loser
         place = gpu_setup.seen_from(trace.source, call)
         if cause is None or call.name in seen or place is None or _asked_before(trace, call, cause):
+            continue
+        if _is_left_over(trace, call, cause):
             continue
         seen.add(call.name)
         quiet = loser is not None or gpu_setup.swallowed(call)
@@ -185,6 +193,16 @@ def _forced(trace: Trace, cause: Call) -> bool:
         isinstance(value, Const) and value.value == "true" and gpu_setup.always_before(trace, call, cause)
         for call, value in environment(trace, "TF_FORCE_GPU_ALLOW_GROWTH")
     )
+
+
+def _is_left_over(trace: Trace, call: Call, cause: Call) -> bool:
+    """Whether a function sets it up that nobody calls, in a script that trains by itself: nobody else imports that."""
+    body = gpu_setup.uncalled(call.context)
+    if body is None or body is gpu_setup.uncalled(cause.context):
+        return False
+    if id(body.function) in gpu_setup.handed_over(trace):
+        return False
+    return any(gpu_setup.uncalled(trained.context) is None for trained in trace.calls(*TRAINS))
 
 
 def _asked_before(trace: Trace, call: Call, cause: Call) -> bool:

@@ -194,3 +194,12 @@ def test_syntax_errors():
     assert not report.failed
     assert codes(check("import torch\n\ndef f(:\n    pass\n")) == []
     assert codes(check("import keras\n\ndef f(:\n    pass\n", ignore=("OOM001",))) == []
+    assert codes(check("import keras\n\ndef f(:\n    pass\n", ignore=("OOM",))) == []
+
+
+def test_a_file_that_no_rule_can_look_at_is_told_of_whatever_is_selected():
+    broken = "import keras\n\ndef f(:\n    pass\n"
+    assert codes(check(broken, select=("OOM301",))) == [("OOM001", 3)]
+    assert codes(check(broken, select=("OOM301",), ignore=("OOM0",))) == []
+    assert codes(check(broken, select=("OOM301",), per_file_ignores={"*.py": ("OOM001",)})) == []
+    assert codes(check(broken, select=("OOM301", "OOM001"), ignore=("OOM0",))) == [("OOM001", 3)]

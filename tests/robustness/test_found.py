@@ -28,6 +28,8 @@ PROGRAMS = {
     ),
     # LibCST loses all but the last of the comments, so that no finding had a place.
     "indented comments at the end": f"from tensorflow import keras\n{FIT}if flag:\n    pass\n        # a\n\n    # b\n  # c",
+    # Of two comments that say the same it keeps one, which was taken for the other.
+    "two comments at the end that say the same": f"from tensorflow import keras\ndef f():\n    pass\n{FIT}x = 1  # a\n # b\n  # b",
     "comments behind a block of one row at the end": f"from tensorflow import keras\n{FIT}match x:\n    case 1:\n        match y:\n            case _: pass\n  # a\n\n\x0c\n   \n",
     # Rows of a block were cut at the \n of a \r\n, so that a backslash stood before a \r of its own.
     "a loop moved out of a tape with backslashes and carriage returns": """\
