@@ -52,7 +52,8 @@ model.fit(tf.zeros((64, 8)), tf.zeros((64, 1)), epochs=2)
 ## Fix safety
 
 Unsafe: the block is inserted after the imports, for all GPUs (growth on only some of them raises). Memory that
-grows can fragment, so a model that filled the GPU to the last megabyte may need more than before.
+grows can fragment, so a model that filled the GPU to the last megabyte may need more than before. In a script of TensorFlow 1 there is no fix, for its sessions go by their own
+configuration.
 
 ## References
 
@@ -68,6 +69,7 @@ from oomlint.rules.device.insertion import after_imports
 
 from oomlint.dryrun.queries import child_processes, gpu_setup, replicas
 from oomlint.dryrun.queries.environment import environment
+from oomlint.dryrun.queries.graph_growth import is_legacy
 from oomlint.dryrun.queries.other_frameworks import jax_on_the_gpu, torch_on_the_gpu
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.base import Const, deref
@@ -91,6 +93,14 @@ VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
 BLOCK = (
     'for gpu in {tf}.config.list_physical_devices("GPU"):',
     "    {tf}.config.experimental.set_memory_growth(gpu, True)",
+)
+OF_TENSORFLOW_2 = (
+    "switch growth on for every GPU after the imports, before anything makes a tensor, variable or dataset"
+)
+# TensorFlow 1 has no `tf.config.list_physical_devices` (2.1 brought it), and a session goes by its own configuration.
+OF_SESSIONS = (
+    "give the session that trains a `tf.ConfigProto` whose `gpu_options.allow_growth` is True: Keras takes it by "
+    "`keras.backend.set_session`"
 )
 FRAMEWORKS = ("cupy", "mxnet", "paddle")
 
@@ -117,13 +127,16 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             text = f'{VARIABLE} is set to "{value.value}": only "true", letter by letter, switches growth on'
             evidence.append(Evidence(text, call.place))
     why = f", and {shared[0]}" if shared else ""
+    legacy = is_legacy(trace)
     yield RULE.finding(
         gpu_setup.seen_from(trace.source, first) or first.place,
         f"training reserves all the memory of every GPU for this process: nothing sets up GPU memory{why}",
         severity=Severity.WARNING if shared else Severity.NOTE,
         evidence=evidence,
-        help="switch growth on for every GPU after the imports, before anything makes a tensor, variable or dataset",
-        fix=after_imports(trace, BLOCK, "set memory growth on every GPU after the imports"),
+        help=OF_SESSIONS if legacy else OF_TENSORFLOW_2,
+        fix=None
+        if legacy
+        else after_imports(trace, BLOCK, "set memory growth on every GPU after the imports"),
     )
 
 
