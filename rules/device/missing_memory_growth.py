@@ -52,8 +52,8 @@ model.fit(tf.zeros((64, 8)), tf.zeros((64, 1)), epochs=2)
 ## Fix safety
 
 Unsafe: the block is inserted after the imports, for all GPUs (growth on only some of them raises). Memory that
-grows can fragment, so a model that filled the GPU to the last megabyte may need more than before. In a script of TensorFlow 1 there is no fix, for its sessions go by their own
-configuration.
+grows can fragment, so a model that filled the GPU to the last megabyte may need more than before.
+In a script of TensorFlow 1 there is no fix, for its sessions go by their own configuration.
 
 ## References
 

@@ -6,18 +6,20 @@ every round: a data set's elements, the next of an iterator, slices along the fi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from oomlint.dryrun.loops import target_names
-from oomlint.dryrun.trace import Call, Loop
+from oomlint.dryrun.trace import Body, Call, Loop
 from oomlint.dryrun.values.base import Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.syntax.uses import names_in, uses
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
+    from oomlint.syntax.place import Place
 
 FORWARD = ("keras.Model.__call__", "keras.Layer.__call__", "unresolved")
 OVER = frozenset(
@@ -32,22 +34,29 @@ def over_batches(trace: Trace, call: Call, loop: Loop, elsewhere: bool, predicts
     known = call.name != "unresolved" or predicts
     if loop.iterable is not None and _is_dataset(trace, loop.iterable, 0):
         return known
-    if elsewhere or not known:
+    given: list[cst.Arg] = [argument.arg for argument in call.arguments if argument.arg is not None]
+    if elsewhere:  # the model runs in a function: what the loop hands to that
+        body = _entered_in(call, loop)
+        site = body.site.node if body is not None and body.site is not None else None
+        if body is None or not isinstance(site, cst.Call) or _is_fed_back(body.statement, site.args):
+            return False
+        given = list(site.args)
+    if not known:
         return False
     node = loop.place.node
     clause = node.for_in if isinstance(node, cst.ListComp | cst.GeneratorExp) else node
     names = target_names(clause.target) if isinstance(clause, cst.For | cst.CompFor) else []
     if isinstance(node, cst.For | cst.While) and uses(node.body, "next") and not _few(loop):
         return True
-    for argument in call.arguments:
-        expression = argument.arg.value if argument.arg is not None else None
+    for argument in given:
+        expression = argument.value
         match expression:
             case cst.Subscript(
                 slice=[cst.SubscriptElement(slice=cst.Slice(lower=cst.BaseExpression() as lower)), *_]
             ):
                 if any(uses(cst.Arg(lower), name) for name in names):
                     return True
-        taken = expression is not None and any(uses(cst.Arg(expression), name) for name in names)
+        taken = any(uses(cst.Arg(expression), name) for name in names)
         if taken and _is_unknown(trace, loop.iterable) and isinstance(clause, cst.For | cst.CompFor):
             return _says_batches(clause.iter)
     return False
@@ -81,21 +90,29 @@ def _few(loop: Loop) -> bool:
     return loop.trip is not None and isinstance(loop.trip.value, int) and loop.trip.value < 2
 
 
+def _entered_in(call: Call, loop: Loop) -> Body | None:
+    """The function that a loop's own body calls and that leads to a call."""
+    bodies = [frame for frame in call.context.since(loop) if isinstance(frame, Body)]
+    return bodies[-1] if bodies and bodies[-1].called else None
+
+
 def _recurrent(call: Call) -> bool:
     """Whether the call's result becomes its own argument in the next round: time steps, not batches."""
-    statement = call.statement.node if call.statement is not None else None
+    return _is_fed_back(
+        call.statement, [argument.arg for argument in call.arguments if argument.arg is not None]
+    )
+
+
+def _is_fed_back(statement: Place | None, given: Iterable[cst.Arg]) -> bool:
+    """Whether a statement binds a name that a call in it is given."""
+    line = statement.node if statement is not None else None
     written: set[str] = set()
-    for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
+    for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
         if isinstance(small, cst.Assign):
             written.update(name for target in small.targets for name in target_names(target.target))
         elif isinstance(small, cst.AugAssign | cst.AnnAssign):
             written.update(target_names(small.target))
-    return any(
-        uses(argument.arg, name)
-        for argument in call.arguments
-        if argument.arg is not None
-        for name in written
-    )
+    return any(uses(argument, name) for argument in given for name in written)
 
 
 def fed_to_losses(trace: Trace) -> set[int]:
