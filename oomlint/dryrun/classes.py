@@ -131,7 +131,7 @@ def _fill_fields(
             value = default.softened() if isinstance(default, Const) and (opaque or not known) else default
         else:
             value = Unknown(name=name)
-        run.state.set((instance, name), value)
+        run.state.set_attribute(instance, name, value)
     post = objects.class_attribute(run, instance, "__post_init__")
     if isinstance(post, Method) and post.function is not None:
         place = run.place_in(post.function, post.function.node)

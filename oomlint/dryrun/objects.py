@@ -84,7 +84,7 @@ def instance_attribute(run: Run, instance: Instance, name: str) -> Value:
     if name == "__dict__":
         return Mapping(complete=False)
     fresh = Unknown(name=name)
-    run.state.layers[0][instance, name] = fresh
+    run.state.set_attribute(instance, name, fresh, outermost=True)
     return fresh
 
 
@@ -132,7 +132,7 @@ def set_attribute(run: Run, owner: Value, name: str, value: Value) -> None:
     owner = deref(owner)
     match owner:
         case Instance():
-            run.state.set((owner, name), value)
+            run.state.set_attribute(owner, name, value)
             if name == "trainable" and owner.facet is not None:
                 set_attribute(run, owner.facet, name, value)  # what is trained is asked of the layer or model
         case Class():

@@ -34,10 +34,12 @@ class Scope:
 class State:
     """The store with its overlays."""
 
-    __slots__ = ("layers",)
+    __slots__ = ("_attributes", "layers")
 
     def __init__(self) -> None:
         self.layers: list[Writes] = [{}]
+        # Of each object the names of its attributes, in order of their first writing, on whichever way.
+        self._attributes: dict[Any, dict[str, None]] = {}
 
     def get(self, key: Key) -> Value | None:
         """The value under a key, from the innermost overlay that has it."""
@@ -50,6 +52,16 @@ class State:
     def set(self, key: Key, value: Value) -> None:
         """Write into the innermost overlay."""
         self.layers[-1][key] = value
+
+    def set_attribute(self, owner: Any, name: str, value: Value, outermost: bool = False) -> None:
+        """Write an attribute of an object; into the outermost overlay what holds on every way."""
+        self._attributes.setdefault(owner, {})[name] = None
+        self.layers[0 if outermost else -1][owner, name] = value
+
+    def attributes(self, owner: Any) -> list[Value]:
+        """The values of an object's attributes, as far as they are written here."""
+        found = (self.get((owner, name)) for name in self._attributes.get(owner, ()))
+        return [value for value in found if value is not None]
 
     def push(self) -> None:
         """Begin a branch."""

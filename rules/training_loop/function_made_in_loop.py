@@ -72,6 +72,7 @@ keeps what it saw then of Python's state.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -113,11 +114,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     seen: set[int] = set()
     eager = runs_eagerly(trace)
     changes = Changes(trace)
+    calls = _Calls(trace)
     for made in trace.calls("tf.function", "keras.backend.function"):
         graph = made.name == "tf.function"
         if (graph and eager) or made.context.role("tf.function") is not None:
             continue
-        loop = _loop(trace, made)
+        loop = _loop(trace, calls, made)
         if loop is None or guarded(made.context, loop, made.node) or _by_a_layer(made):
             continue
         if not graph and any(changes.of(one.place.node, made.context) for one in made.arguments):
@@ -130,11 +132,11 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         yield _finding(trace, made, loop, place, site is None)
 
 
-def _loop(trace: Trace, made: Call) -> Loop | None:
+def _loop(trace: Trace, calls: _Calls, made: Call) -> Loop | None:
     """The innermost loop in whose rounds a function is made and called, if there are more than a few rounds."""
     loops = loops_around(made.context)
     for index, loop in enumerate(loops):
-        if loop.kind == "comprehension" or not _called(trace, made, loop):
+        if loop.kind == "comprehension" or not calls.reach(made, loop):
             continue
         rounds = rounds_of(loops[index:])
         if (rounds is not None and rounds <= FEW) or _around_own_model(trace, made, loop):
@@ -143,21 +145,38 @@ def _loop(trace: Trace, made: Call) -> Loop | None:
     return None
 
 
-def _called(trace: Trace, made: Call, loop: Loop) -> bool:
-    for call in trace.calls("tf.function.call"):
-        function = call.receiver
-        if isinstance(function, Function) and function.traced is made and loop in call.context.loops():
-            return True
-    value = deref(made.result)
-    names = {target for target in made.targets if target}
-    names |= {assign.path for assign in trace.assigns() if deref(assign.value) is value}
-    if not names or isinstance(_function(made), Function):
-        return False
-    return any(
-        dotted(call.node.func) in names and loop in call.context.loops()
-        for call in trace.all_calls()
-        if isinstance(call.node, cst.Call)
-    )
+class _Calls:
+    """Where functions that are made are called, by what names they are bound to."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    @cached_property
+    def _names(self) -> dict[int, set[str]]:
+        found: dict[int, set[str]] = {}
+        for assign in self._trace.assigns():
+            found.setdefault(id(deref(assign.value)), set()).add(assign.path)
+        return found
+
+    @cached_property
+    def _of_name(self) -> dict[str, list[Call]]:
+        found: dict[str, list[Call]] = {}
+        for call in self._trace.all_calls():
+            if isinstance(call.node, cst.Call):
+                found.setdefault(dotted(call.node.func), []).append(call)
+        return found
+
+    def reach(self, made: Call, loop: Loop) -> bool:
+        """Whether a function is called in the rounds of a loop."""
+        for call in self._trace.calls("tf.function.call"):
+            function = call.receiver
+            if isinstance(function, Function) and function.traced is made and loop in call.context.loops():
+                return True
+        if isinstance(_function(made), Function):
+            return False
+        names = {target for target in made.targets if target}
+        names |= self._names.get(id(deref(made.result)), set())
+        return any(loop in call.context.loops() for name in names for call in self._of_name.get(name, ()))
 
 
 def _by_a_layer(made: Call) -> bool:

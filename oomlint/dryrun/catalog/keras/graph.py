@@ -272,12 +272,7 @@ def inner_layers(value: Value) -> Iterator[Layer]:
 def owned(run: Run, instance: Instance) -> list[Value]:
     """The layers and models that an object of the program holds in its attributes, in order of writing."""
     found: list[Value] = []
-    writes: dict[str, Value] = {}
-    for layer in run.state.layers:
-        for key, value in layer.items():
-            if key[0] is instance:
-                writes[key[1]] = value
-    for value in writes.values():
+    for value in run.state.attributes(instance):
         for item in tensors(value):
             part = item.facet if isinstance(item, Instance) and item.facet is not None else item
             if isinstance(part, Layer | Model) and all(part is not other for other in found):
