@@ -14,7 +14,7 @@ from oomlint.dryrun.values import dtypes, shapes
 from oomlint.dryrun.values.arrays import ITEMSIZE, Array, computed_from, shape_text
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Sequence, Slice, Step, Unknown
 from oomlint.dryrun.values.data import Dataset, leaves, structure_size
-from oomlint.dryrun.values.indexing import index, keys_of, sliced
+from oomlint.dryrun.values.indexing import FEW, FEW_TAG, few_tags, index, is_window, keys_of, most_of, sliced
 from oomlint.dryrun.values.program import Library
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Severity
@@ -602,3 +602,28 @@ def test_two_data_sets_that_meet_go_on_as_the_longer_one():
     assert Dataset(stages=stages).stage("shuffle") is stages[3]  # the last of that name
     assert Dataset(stages=stages).stage("batch") is stages[2]
     assert Dataset(stages=stages).stage("map") is None
+
+
+def test_a_few_of_many_and_windows():
+    unknown = Unknown(type="int")
+    first = few_tags(Slice(stop=Const(9)))
+    assert FEW_TAG in first and most_of(first) == 9
+    assert most_of(first | few_tags(Slice(stop=Const(16)))) == 16
+    assert most_of(few_tags(Slice(stop=Const(FEW)))) == FEW
+    assert (
+        few_tags(Slice(stop=Const(FEW + 1)))
+        == few_tags(Slice(stop=Const(-1)))
+        == few_tags(Slice())
+        == frozenset()
+    )
+    assert few_tags(Slice(start=unknown, stop=unknown)) == {FEW_TAG}
+    assert most_of(frozenset({FEW_TAG})) is None
+    # Both ends computed, or one and a number; one end left open is a split, and two numbers are no window of it.
+    assert is_window(Slice(start=unknown, stop=unknown)) and is_window(Slice(start=Const(8), stop=unknown))
+    assert not is_window(Slice(stop=unknown)) and not is_window(Slice(start=Const(0), stop=unknown))
+    assert not is_window(Slice(start=Const(8), stop=Const(5000)))
+
+
+def test_a_slice_of_a_dimension_of_no_length_that_is_known():
+    assert sliced(Const(-1), Slice(stop=Const(4))) is None
+    assert sliced(None, Slice(stop=Const(4))) is None
