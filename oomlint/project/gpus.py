@@ -69,7 +69,7 @@ GPUS: dict[str, Gpu] = {row.name: _gpu(row) for row in ROWS}
 
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?b)", re.IGNORECASE)
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]i?b|b)", re.IGNORECASE | re.ASCII)
 
 
 # How nvidia-smi, clouds and people decorate names: "NVIDIA A100-SXM4-40GB", "Tesla V100-PCIE-16GB", "RTX A6000".

@@ -28,7 +28,16 @@ def test_parse_memory(text, count):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("16", "unit"), ("16G", "unit"), ("", "unknown"), ("-1GB", "unknown"), ("0GB", "no memory"), (0, "0")],
+    [
+        ("16", "unit"),
+        ("16G", "unit"),
+        ("", "unknown"),
+        ("-1GB", "unknown"),
+        ("8IB", "unknown"),
+        ("8\u0130B", "unknown"),  # an I with a dot, which is an i and more where letters are made small
+        ("0GB", "no memory"),
+        (0, "0"),
+    ],
 )
 def test_what_is_no_amount_is_refused(text, said):
     with pytest.raises(MemoryAmountError, match=said):
