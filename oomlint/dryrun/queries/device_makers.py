@@ -141,9 +141,11 @@ _SHAPES_ONLY = ("MaxPooling", "AveragePooling", "GlobalMaxPooling", "GlobalAvera
 
 def makes_devices(call: Call, keras3: bool) -> bool:
     """Whether a call makes the devices."""
+    return _by_name(call, keras3) and not _in_graph(call)
+
+
+def _by_name(call: Call, keras3: bool) -> bool:
     name = call.name
-    if _in_graph(call):
-        return False
     if name in _NAMES or name.startswith(_PREFIXES):
         return not name.endswith(("preprocess_input", "decode_predictions"))
     package, _, last = name.rpartition(".")
