@@ -9,6 +9,9 @@ import pytest
 from estimate.scripts import build
 from estimate.test_scripts_of_others import needs
 
+from oomlint.estimate.worker.environments import Gym
+from oomlint.estimate.worker.stand_ins import Missing
+
 AGENT = """
 import gym
 import numpy as np
@@ -63,7 +66,7 @@ def agent(name: str, size: str) -> str:
     return AGENT.replace("NAME", name).replace("SIZE", size)
 
 
-# Observations and actions as Gymnasium's documentation has them.
+# Observations and actions as Gymnasium 1.4 gives them where it is installed.
 @pytest.mark.parametrize(
     ("name", "size", "state", "actions"),
     [
@@ -85,3 +88,37 @@ def test_the_spaces_of_another_are_asked_for(tmp_path: Path, monkeypatch: pytest
     assert needs(tmp_path, text, monkeypatch) == ("observation_space=4",)  # the actions are assumed, and said
     subject = build(tmp_path, text, monkeypatch, arguments={"observation_space": 7, "action_space": 3})
     assert subject.model.count_params() == 7 * 3 + 3
+
+
+@pytest.mark.parametrize(
+    ("made", "state", "actions"),
+    [
+        (("CartPole-v1", {"render_mode": "human"}), (4,), 2),
+        (("", {"id": "Acrobot-v1"}), (6,), 3),
+        (("LunarLander-v3", {"continuous": True}), (8,), (2,)),
+        (("CarRacing-v3", {"continuous": False}), (96, 96, 3), 5),
+        (("FrozenLake-v1", {"map_name": "8x8", "is_slippery": False}), 64, 4),
+        (("Ant-v2", {}), (111,), (8,)),  # with contact forces, which version 4 left out
+        (("Ant-v4", {}), (27,), (8,)),
+        (("Ant-v5", {}), (105,), (8,)),
+        (("Reacher-v5", {}), (10,), (2,)),
+        (("ALE/Carnival-v5", {}), (214, 160, 3), 6),
+        (("ALE/Pong-v5", {"obs_type": "grayscale", "full_action_space": True}), (210, 160), 18),
+        (("PongNoFrameskip-v4", {}), (210, 160, 3), 6),
+        (("Breakout-ram-v4", {}), (128,), 4),
+    ],
+)
+def test_the_spaces_are_those_of_the_version_and_the_arguments(made, state, actions):
+    name, how = made
+    environment = Gym("gym").make(name, **how)
+    observed, taken = environment.observation_space, environment.action_space
+    assert (observed.n if isinstance(state, int) else observed.shape) == state
+    assert (taken.n if isinstance(actions, int) else taken.shape) == actions
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("FrozenLake-v1", {"desc": ["SF", "FG"]}), ("Ant-v4", {"use_contact_forces": True}), ("MyOwn-v0", {})],
+)
+def test_spaces_that_an_argument_changes_are_not_known(name: str, how: dict[str, object]):
+    assert isinstance(Gym("gym").make(name, **how), Missing)

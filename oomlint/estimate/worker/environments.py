@@ -1,7 +1,8 @@
 """Environments of Gym and Gymnasium where neither is installed: the spaces of those that they bring.
 
-Sizes are those of Gymnasium's documentation (gymnasium.farama.org/environments, "Observation Space" and "Action
-Space" of each page); environments whose spaces differ between versions are left out. A wrapped one is not known.
+Sizes are those that Gymnasium 1.4 (with mujoco, box2d and ale-py 0.12) gives, asked one by one; of versions that it
+no longer makes, those of its documentation (gymnasium.farama.org/environments, "Version History" of each page). What
+an argument makes other than that is not known, unless it is told below.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import Any
 
 from oomlint.estimate.worker.stand_ins import Missing
 
+Size = int | tuple[int, ...]
+
 # A number is a discrete space, a tuple the shape of a box: (observations, actions).
-_SPACES: dict[str, tuple[int | tuple[int, ...], int | tuple[int, ...]]] = {
+_SPACES: dict[str, tuple[Size, Size]] = {
     "CartPole": ((4,), 2),
     "MountainCar": ((2,), 3),
     "MountainCarContinuous": ((2,), (1,)),
@@ -26,25 +29,54 @@ _SPACES: dict[str, tuple[int | tuple[int, ...], int | tuple[int, ...]]] = {
     "FrozenLake": (16, 4),
     "FrozenLake8x8": (64, 4),
     "CliffWalking": (48, 4),
+    "CliffWalkingSlippery": (48, 4),
     "Taxi": (500, 6),
     "HalfCheetah": ((17,), (6,)),
     "Hopper": ((11,), (3,)),
     "Walker2d": ((17,), (6,)),
     "Swimmer": ((8,), (2,)),
     "InvertedPendulum": ((4,), (1,)),
+    "Pusher": ((23,), (7,)),
 }
-# Atari games as pictures, with the actions that mean something in them.
-_ACTIONS = {
-    "Pong": 6,
-    "Breakout": 4,
-    "SpaceInvaders": 6,
-    "Qbert": 6,
-    "MsPacman": 9,
-    "Seaquest": 18,
-    "Freeway": 3,
+# What is observed changed with a version: the one it came with, from the newest, and the actions.
+_OBSERVED_SINCE: dict[str, tuple[dict[int, Size], Size]] = {
+    "Ant": ({5: (105,), 4: (27,), 2: (111,)}, (8,)),
+    "Humanoid": ({5: (348,), 2: (376,)}, (17,)),
+    "HumanoidStandup": ({5: (348,), 2: (376,)}, (17,)),
+    "InvertedDoublePendulum": ({5: (9,), 2: (11,)}, (1,)),
+    "Reacher": ({5: (10,), 2: (11,)}, (2,)),
 }
-_SCREEN = (210, 160, 3)
-_NAME = re.compile(r"(?:ALE/)?(\w+?)(NoFrameskip|Deterministic)?-v\d+")
+# Atari games, by how many actions mean something in them.
+_GAMES = {
+    3: "Freeway Skiing",
+    4: "Atlantis Breakout Kaboom",
+    5: "Frogger Surround Tetris",
+    6: "AirRaid Bowling Carnival DemonAttack Galaxian KingKong NameThisGame Pong Pooyan Qbert SpaceInvaders UpNDown",
+    7: "Assault",
+    8: "Gopher Phoenix Tutankham",
+    9: "Asterix BeamRider CrazyClimber Enduro MsPacman VideoPinball",
+    10: "Amidar TimePilot WizardOfWor",
+    14: "Asteroids KungFuMaster",
+    16: "JourneyEscape",
+    18: "Adventure Alien BankHeist BattleZone Berzerk Boxing Centipede ChopperCommand Defender DonkeyKong DoubleDunk"
+    " ElevatorAction FishingDerby Frostbite Gravitar Hero IceHockey Jamesbond Kangaroo Krull MontezumaRevenge Pitfall"
+    " PrivateEye Riverraid RoadRunner Robotank Seaquest Solaris StarGunner Tennis Venture YarsRevenge Zaxxon",
+}
+_ACTIONS = {game: count for count, games in _GAMES.items() for game in games.split()}
+_EVERY_ACTION = 18
+# Rows of the screen, 160 points in each, where they are not 210.
+_ROWS = {
+    "Carnival": 214,
+    "Pooyan": 220,
+    "JourneyEscape": 230,
+    "AirRaid": 250,
+    "KingKong": 250,
+    "Adventure": 250,
+}
+_MEMORY = (128,)
+_NAME = re.compile(r"(?:ALE/)?(\w+?)(-ram)?(NoFrameskip|Deterministic)?-v(\d+)")
+# Arguments that change a space in a way that is not followed here.
+_OPEN = re.compile(r"desc|xml_file|exclude_\w+|include_\w+|use_contact_forces")
 
 MODULES = ("gym", "gymnasium")
 
@@ -52,7 +84,7 @@ MODULES = ("gym", "gymnasium")
 class Space:
     """A space of an environment: a shape, and how many values it has where they are counted."""
 
-    def __init__(self, size: int | tuple[int, ...], both: bool = False) -> None:
+    def __init__(self, size: Size, both: bool = False) -> None:
         counted = isinstance(size, int)
         self.shape = size if isinstance(size, tuple) else (size,) if both else ()
         if counted:
@@ -67,7 +99,7 @@ class Space:
 class Environment:
     """What a model is made from: the spaces. What happens in it is not known."""
 
-    def __init__(self, observations: int | tuple[int, ...], actions: int | tuple[int, ...]) -> None:
+    def __init__(self, observations: Size, actions: Size) -> None:
         self.observation_space = Space(observations)
         self.action_space = Space(actions)
 
@@ -85,15 +117,49 @@ class Environment:
 class Gym(Missing):
     """The library that is not installed."""
 
-    def make(self, name: Any = "", *args: Any, **kwargs: Any) -> Any:
+    def make(self, name: Any = "", *args: Any, **how: Any) -> Any:
         """An environment by its name."""
+        name = how.pop("id", name)
         found = _NAME.fullmatch(name) if isinstance(name, str) else None
-        game = "" if found is None else found[1]
-        if game in _SPACES and found is not None and not found[2]:
-            return Environment(*_SPACES[game])
-        if game in _ACTIONS:
-            return Environment(_SCREEN, _ACTIONS[game])
-        return self._derived(f"{self.oomlint_name}.make(...)")
+        spaces = None if found is None or any(map(_OPEN.fullmatch, how)) else _spaces(found, how)
+        if spaces is None:
+            return self._derived(f"{self.oomlint_name}.make(...)")
+        return Environment(*spaces)
+
+
+def _spaces(found: re.Match[str], how: dict[str, Any]) -> tuple[Size, Size] | None:
+    """Observations and actions of an environment whose name was read, made with those arguments."""
+    name, version = found[1], int(found[4])
+    if name in _ACTIONS:
+        return _of_game(name, found[2] is not None, how)
+    if found[2] or found[3]:
+        return None
+    if name in _OBSERVED_SINCE:
+        observed, actions = _OBSERVED_SINCE[name]
+        size = next((size for since, size in observed.items() if version >= since), None)
+        return None if size is None else (size, actions)
+    if name == "LunarLander" and how.get("continuous") is True:
+        return _SPACES["LunarLanderContinuous"]
+    if name == "CarRacing" and how.get("continuous") is False:
+        return _SPACES[name][0], 5
+    if name == "FrozenLake" and how.get("map_name", "4x4") != "4x4":
+        return _SPACES["FrozenLake8x8"] if how["map_name"] == "8x8" else None
+    return _SPACES.get(name)
+
+
+def _of_game(name: str, memory: bool, how: dict[str, Any]) -> tuple[Size, Size] | None:
+    """Those of an Atari game: its screen, in colours or shades, or its memory."""
+    rows = _ROWS.get(name, 210)
+    seen = how.get("obs_type", "ram" if memory else "rgb")
+    screens: dict[Any, Size] = {
+        "rgb": (rows, 160, 3),
+        "grayscale": (rows, 160),
+        "ram": _MEMORY,
+        "image": (rows, 160, 3),
+    }
+    if not isinstance(seen, str) or seen not in screens:
+        return None
+    return screens[seen], _EVERY_ACTION if how.get("full_action_space") is True else _ACTIONS[name]
 
 
 def instead_of(error: BaseException, name: str, line: int) -> Missing | None:
