@@ -21,12 +21,21 @@ def build(request: Request) -> Subject:
     """The subject of an estimate. Raises EstimateError (kind build, extra or target)."""
     keras = generation.chosen()
     assumptions: list[str] = []
-    from oomlint.estimate.worker import altering, beside, compiling, data_specs, described, making
+    from oomlint.estimate.worker import (
+        altering,
+        beside,
+        compiling,
+        data_specs,
+        described,
+        inner_functions,
+        making,
+    )
 
     request = described.prepared(request)
 
     with (
         without_memory(),
+        inner_functions.traced_in_place(),
         _asked_jit_kept(keras),
         _under_policies(request.policy),
         altering.rematerialized(request, keras),

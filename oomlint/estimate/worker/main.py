@@ -57,9 +57,11 @@ def answer(request: Request) -> Estimate:
 def _estimated(request: Request) -> Estimate:
     """One estimate: the model is built anew for each, as a batch or an optimizer changes what is built."""
     from oomlint.estimate.worker.building import build
+    from oomlint.estimate.worker.failures import said
 
     started = time.monotonic()
-    return measured(build(request), request, started)
+    with said(request):
+        return measured(build(request), request, started)
 
 
 def measured(subject: Subject, request: Request, started: float) -> Estimate:

@@ -94,7 +94,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
             assumptions.append(f"batch size {made.batch}, as {named} says (another: --batch-size)")
         return made
     except NeededError as error:
-        raise _asked(error.value, path, failures) from error
+        raise asked(error.value, path, failures) from error
     except EstimateError:
         raise
     except (Exception, SystemExit) as error:
@@ -125,7 +125,7 @@ def _of_function(module: ModuleType, request: Request) -> Made:
 def _made(signal: TrainedSignal, request: Request, failures: list[Missing], path: str) -> Made:
     model, facts = signal.model, signal.facts
     if isinstance(model, Missing):
-        raise _asked(model, path, failures)
+        raise asked(model, path, failures)
     own_batch = model.batch_size if isinstance(model, Wrapped) else None
     try:
         model = making.model_in(model, "what the script trains")
@@ -200,13 +200,13 @@ def _first(failures: list[Missing], path: str) -> EstimateError:
     others = (
         one for one in failures if not (isinstance(one.oomlint_cause, ImportError) and one.oomlint_name)
     )
-    return _asked(next(others, failures[0]), path, failures)
+    return asked(next(others, failures[0]), path, failures)
 
 
 _NAMED = re.compile(r"<not known: ([^>]+)")  # Python cuts the name of a class that is long
 
 
-def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
+def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
     """What a value that is not known follows from, as an error: another value, or an exception."""
     seen: set[int] = set()
     names: list[str] = []
@@ -272,9 +272,9 @@ def _asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         message = f"{name} comes from data, and the model needs it"
         return EstimateError(message, "build", path, line, hint, instead=instead)
     message = f"{name} comes from data or from outside, and the model needs it"
-    asked = f"{plain}.classes" if plain in stand_ins.OF_CLASSES else plain
+    wanted = f"{plain}.classes" if plain in stand_ins.OF_CLASSES else plain
     hint = f"Give it: --arg {plain}=VALUE"
-    return EstimateError(message, "build", path, line, hint, asked=asked, instead=instead)
+    return EstimateError(message, "build", path, line, hint, asked=wanted, instead=instead)
 
 
 def _plain(name: str) -> str:
@@ -340,7 +340,7 @@ def _broken(
 
     named = _named_in(error, failures)
     if named is not None and named.oomlint_cause is not error:
-        return _asked(named, path, failures)
+        return asked(named, path, failures)
     file = path
     for frame in traceback.extract_tb(error.__traceback__):
         if making.of_the_user(frame.filename) and Path(frame.filename).suffix == ".py":
@@ -360,7 +360,7 @@ def _broken(
     # `models["one"] = ...` under a condition that is not known is left out, and its name is nobody's.
     unnamed = [one for one in failures if not one.oomlint_name and one.oomlint_cause is not error]
     if isinstance(error, KeyError) and unnamed:
-        return _asked(unnamed[-1], path, failures)
+        return asked(unnamed[-1], path, failures)
     unset = _unset(file, line) if re.search(r"\bNone(Type)?\b", str(error)) else []
     if unset:
         message = f"{unset[0]} has no default on the command line, and the model needs it"

@@ -11,6 +11,7 @@ from oomlint.estimate.worker.generation import tree
 from oomlint.estimate.worker.graph.conversion import Converter
 from oomlint.estimate.worker.graph.large_constants import put_back, set_aside
 from oomlint.estimate.worker.graph.operations import Program
+from oomlint.estimate.worker.inner_functions import traced_in_place
 from oomlint.estimate.worker.subject import Spec, Subject, packed
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -92,9 +93,10 @@ def _concrete(subject: Subject) -> Any:
     data = tuple(tree().map_structure(spec, part) for part in subject.data)
     if subject.mode == "predict":
         step = tf.function(lambda x: subject.model(x, training=False), autograph=False)
+    else:
+        step = tf.function(lambda *parts: subject.model.train_step(packed(parts)), autograph=False)
+    with traced_in_place(everywhere=True):
         return step.get_concrete_function(*data)
-    step = tf.function(lambda *parts: subject.model.train_step(packed(parts)), autograph=False)
-    return step.get_concrete_function(*data)
 
 
 def _changes_something(operation: Any) -> bool:
