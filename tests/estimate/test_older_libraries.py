@@ -142,3 +142,62 @@ def test_a_model_that_is_loaded_from_a_file_beside_the_script(
     assert tuple(subject.data[0].shape) == (24, 6)
     assert type(subject.model.optimizer).__name__ == "SGD"
     assert not any("as nothing compiles" in one for one in subject.assumptions)
+
+
+def test_shapes_that_a_layer_knew_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+from tensorflow import keras
+
+class Named(keras.layers.Dense):
+    def __init__(self, units, input_shape_of_mine):
+        super().__init__(units)
+        self.output_shape = input_shape_of_mine
+
+base = keras.Sequential([keras.Input((6, 6, 2)), keras.layers.Flatten(), keras.layers.Dense(3)])
+flat = base.layers[-2]
+model = keras.Sequential([keras.Input(base.layers[-1].output_shape[1:])])
+model.add(keras.layers.Dense(flat.output_shape[1:][0]))
+model.add(keras.layers.Reshape(flat.input_shape[1:]))
+model.add(Named(5, 7))
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.output_shape == (None, 6, 6, 5)
+    assert subject.model.layers[-1].output_shape == 7
+
+
+def test_functions_of_the_backend_on_data_of_a_known_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+from tensorflow import keras
+
+(x, y), _ = keras.datasets.fashion_mnist.load_data()
+flat = keras.backend.batch_flatten(x)
+model = keras.Sequential([keras.Input((flat.shape[1],)), keras.layers.Dense(2)])
+model.compile("sgd", "mse")
+model.fit(flat, y)
+"""
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 784 * 2 + 2
+
+
+def test_a_module_that_is_imported_by_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "networks").mkdir()
+    (tmp_path / "networks" / "__init__.py").write_text("")
+    (tmp_path / "networks" / "choice.py").write_text(
+        "import importlib\n\n\n"
+        "def make(name, width):\n"
+        "    return importlib.import_module(f'networks.{name}').network(width)\n"
+    )
+    (tmp_path / "networks" / "plain.py").write_text(
+        "import keras\n\nweights = open('weights.bin').read()\n\n\n"
+        "def network(width):\n"
+        "    return keras.Sequential([keras.Input((4,)), keras.layers.Dense(width)])\n"
+    )
+    text = """
+from networks.choice import make
+
+model = make("plain", 3)
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 4 * 3 + 3

@@ -195,3 +195,125 @@ def test_autograph_finds_the_text_of_a_decorated_method(tmp_path, monkeypatch):
         model.fit(tf.zeros((8, 2)), tf.zeros((8, 3)), batch_size=4)
     """
     assert build(tmp_path, text, monkeypatch).model.count_params() == 2 * 3 + 3
+
+
+def test_the_optimizer_that_applies_the_gradients_of_a_model_that_is_chosen_by_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+import sys
+import tensorflow as tf
+from tensorflow import keras
+from plain import chosen
+
+model = chosen(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+optimizer = keras.optimizers.SGD(0.1, momentum=0.9)
+
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x, training=True) - y))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(grads_and_vars=zip(gradients, model.trainable_variables))
+
+for x, y in batches:
+    step(x, y)
+"""
+    (tmp_path / "plain.py").write_text(
+        "from tensorflow import keras\n\n\n"
+        "def make():\n    return keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])\n\n\n"
+        "ALL = [make]\n\n\n"
+        "def chosen(number):\n    return ALL[number]()\n"
+    )
+    assert type(build(tmp_path, text, monkeypatch).model.optimizer).__name__ == "SGD"
+
+
+@pytest.mark.parametrize("made", ["Own(0.1)", "gone.Own(0.1)"])
+def test_an_optimizer_that_cannot_be_made_is_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str
+):
+    text = """
+import tensorflow as tf
+from tensorflow import keras
+from tensorflow.python.training import training_ops_that_are_gone as gone
+
+class Own:
+    def __init__(self, rate):
+        self.rate = rate
+
+    def apply_gradients(self, pairs):
+        gone.apply(pairs, self.rate)
+
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+optimizer = MADE
+
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x, training=True) - y))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+for x, y in batches:
+    step(x, y)
+"""
+    said = build(tmp_path, text.replace("MADE", made), monkeypatch).assumptions
+    assert any(one.startswith("optimizer Adam: the script's own cannot be made") for one in said)
+
+
+PAIRS = """
+import tensorflow as tf
+from tensorflow import keras
+
+def network():
+    pictures = keras.Input((16, 16, 3))
+    return keras.Model(pictures, keras.layers.Conv2D(3, 3, padding="same")(pictures))
+
+class Pairs(keras.Model):
+    def __init__(self, maker, judge):
+        super().__init__()
+        self.maker, self.judge = maker, judge
+
+    def compile(self, maker_optimizer, judge_optimizer):
+        super().compile()
+        self.maker_optimizer, self.judge_optimizer = maker_optimizer, judge_optimizer
+
+    @tf.function
+    def train_step(self, data):
+        low, high = data
+        with tf.GradientTape(persistent=True) as tape:
+            made = self.maker(low, training=True)
+            loss = tf.reduce_mean(tf.abs(high - made)) - tf.reduce_mean(self.judge(made))
+            judged = tf.reduce_mean(self.judge(made)) - tf.reduce_mean(self.judge(high))
+        for model, one, optimizer in (
+            (self.maker, loss, self.maker_optimizer), (self.judge, judged, self.judge_optimizer)
+        ):
+            weights = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(one, weights), weights))
+        return {"loss": loss}
+
+def load(path):
+    return tf.image.resize(tf.io.decode_png(tf.io.read_file(path), 3), (16, 16))
+
+DATA
+model = Pairs(network(), network())
+model.compile(keras.optimizers.Adam(), keras.optimizers.Adam())
+model.fit(data, epochs=1)
+"""
+ZIPPED = """
+low = tf.data.Dataset.list_files("low/*").map(load)
+high = tf.data.Dataset.list_files("high/*").map(load)
+data = tf.data.Dataset.zip((low, high)).batch(4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "batch", "said"), [(ZIPPED, 4, False), ("from elsewhere import data", 32, True)]
+)
+def test_a_step_that_takes_its_data_apart_gets_two_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str, batch: int, said: bool
+):
+    from oomlint.estimate.worker.graph.engine import footprint
+
+    subject = build(tmp_path, PAIRS.replace("DATA", data), monkeypatch)
+    assert [part.shape for part in subject.data] == [(batch, 16, 16, 3)] * 2
+    assert any(one.startswith("the second part of a batch") for one in subject.assumptions) is said
+    assert footprint(subject, "graph").parts["input"] == 2 * batch * 16 * 16 * 3 * 4

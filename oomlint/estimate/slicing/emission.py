@@ -196,14 +196,14 @@ class Emission:
         return at(ast.Expr(call), step.statement)
 
     def _criterion(self, scope: Scope) -> ast.expr:
-        training = self.training
+        training, keywords = self.training, []
         assert training is not None
-        keywords = []
         if training.batch is not None:
             value = training.batch if isinstance(training.batch, ast.expr) else ast.Constant(training.batch)
             keywords.append(ast.keyword("batch_size", self._rewritten(value, scope)))
-        if training.element is not None:
-            keywords.append(ast.keyword("element", ast.parse(repr(training.element), mode="eval").body))
+        for name, shapes in (("element", training.element), ("second", training.second)):
+            if shapes is not None:
+                keywords.append(ast.keyword(name, ast.parse(repr(shapes), mode="eval").body))
         if training.optimizer is not None:
             keywords.append(ast.keyword("optimizer", copy.deepcopy(training.optimizer)))
         if training.others:

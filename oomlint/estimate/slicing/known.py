@@ -173,3 +173,14 @@ def element(value: Value | None) -> Any:
             found = {key: element(item) for key, item in entries.items()}
             return None if any(part is None for part in found.values()) else found
     return None
+
+
+def second(data: Value, labels: Value | None) -> Any:
+    """What comes second in a batch of a data set, or beside an array, in the same way."""
+    data = deref(data)
+    if not isinstance(data, Dataset):
+        return fed(labels)
+    whole = None if data.element is None else deref(data.element)
+    if isinstance(whole, Sequence) and whole.kind == "tuple" and whole.items and len(whole.items) == 2:
+        return element(whole.items[1])
+    return None

@@ -1,11 +1,11 @@
-"""The models whose variables a gradient is taken of: one, or an encoder and a decoder together."""
+"""The models whose variables a gradient is taken of, one or an encoder and a decoder together, and what applies it."""
 
 from __future__ import annotations
 
 import ast
 
 from oomlint.estimate.slicing.functions import statements
-from oomlint.estimate.slicing.program import Scope
+from oomlint.estimate.slicing.program import Scope, own_expressions
 
 _VARIABLES = ("trainable_variables", "trainable_weights", "weights", "variables")
 
@@ -47,3 +47,18 @@ def _is_sum(value: ast.expr) -> bool:
         case ast.Starred(value=inner):
             return _is_sum(inner)
     return False
+
+
+def applying(scope: Scope) -> ast.expr | None:
+    """What applies gradients in a function, if it is one thing."""
+    found = {
+        ast.unparse(node.func.value): node.func.value
+        for statement in statements(scope.node.body)
+        for expression in own_expressions(statement)
+        for node in ast.walk(expression)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("apply_gradients", "minimize")
+        and isinstance(node.func.value, ast.Name | ast.Attribute)
+    }
+    return next(iter(found.values())) if len(found) == 1 else None

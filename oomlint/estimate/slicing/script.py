@@ -16,6 +16,7 @@ from oomlint.dryrun import dry_run
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.slicing.batch import find_batch
+from oomlint.estimate.slicing.branches import Branches
 from oomlint.estimate.slicing.clustering import switched_on
 from oomlint.estimate.slicing.emission import Emission
 from oomlint.estimate.slicing.functions import Functions, statements
@@ -139,7 +140,10 @@ def _sliced(
             text, names | {"function": function, "path": str(program.main.path)} | emission.modules()
         )
     trained = trainings_of(trace, program, known)
-    training = choose(trained, model, program.main.path)
+    branches = Branches(program, values)
+    training = choose(trained, model, program.main.path, branches)
+    if model is None and not all(map(branches.taken, trained)) and branches.taken(training):
+        names["branch"] = branches.words()
     if training.batch is None:
         find_batch(training, trace, functions)
     training.others = beside(training, trained)
@@ -173,8 +177,13 @@ def _require_function(program: Program, needs: Needs, function: str) -> None:
     needs.settle()
 
 
-def choose(trainings: list[Training], model: str | None, path: Path) -> Training:
-    """The training call that is meant: by its model's name or line, else the one with the largest model."""
+def choose(
+    trainings: list[Training], model: str | None, path: Path, branches: Branches | None = None
+) -> Training:
+    """The training call that is meant: by its model's name or line, else the one with the largest model.
+
+    Those that the script's options, with their defaults, do not lead to are left out.
+    """
     if not trainings:
         raise EstimateError(
             "no training call was found: nothing is fitted, no gradient is taken, no Keras model is made",
@@ -196,6 +205,8 @@ def choose(trainings: list[Training], model: str | None, path: Path) -> Training
                 f"no model {model!r} is trained", "slice", str(path), hint=f"There is {known}."
             )
         trainings = found
+    if branches is not None and model is None:
+        trainings = [one for one in trainings if branches.taken(one)] or trainings
     whole = [one for one in trainings if one.reached] or trainings
     return max(whole, key=lambda one: (one.parameters or 0, one.compiled, one.line))
 

@@ -14,9 +14,9 @@ from oomlint.dryrun.trace import Body
 from oomlint.dryrun.values.base import deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.estimate.slicing.functions import statements
-from oomlint.estimate.slicing.known import element, fed
+from oomlint.estimate.slicing.known import element, fed, second
 from oomlint.estimate.slicing.program import Program, Scope, Unit, dotted, own_expressions
-from oomlint.estimate.slicing.receivers import models_in
+from oomlint.estimate.slicing.receivers import applying, models_in
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call, Context, Trace
@@ -48,6 +48,7 @@ class Training:
     batch: Any = None  # a number, or the expression that the call is given
     batch_named: str = ""  # where it was found, if not in the call
     element: Any = None
+    second: Any = None  # of each batch: labels, or what a step of the model's own is given beside them
     optimizer: ast.expr | None = None
     by_hand: str = ""
     replicas: int | None = None
@@ -100,6 +101,7 @@ def _compiled(trace: Trace, program: Program, known: Known) -> Iterator[Training
         if data is not None:
             of = element if isinstance(deref(data), Dataset) else fed
             training.element = of(inputs_in(data))
+            training.second = second(data, call.value("y"))
         if training.batch is None:
             training.batch = _argument(training, "batch_size")
         yield training
@@ -164,6 +166,8 @@ def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
             made.by_hand = "graph" if call.context.role("tf.function") else "eager"
             if training.applied is not None and training.applied.path:
                 made.optimizer = ast.parse(training.applied.path, mode="eval").body
+            elif training.applied is None and len(receivers) == 1:
+                made.optimizer = applying(scope)
             yield made
 
 
@@ -204,8 +208,11 @@ def _gradients(program: Program) -> Iterator[Training]:
                         if way is None:
                             continue
                         by_hand = "graph" if _is_graph(way) else "eager"
+                        optimizer = applying(scope) if len(receivers) == 1 else None
                         for receiver in receivers:
-                            yield Training(receiver, unit, node.lineno, way, by_hand=by_hand)
+                            yield Training(
+                                receiver, unit, node.lineno, way, by_hand=by_hand, optimizer=optimizer
+                            )
 
 
 def _is_graph(way: list[Step]) -> bool:

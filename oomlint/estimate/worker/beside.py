@@ -34,9 +34,8 @@ def subjects(made: Made, request: Request, batch: int, assumptions: list[str]) -
 def _subject(model: Any, optimizer: Any, main: Made, request: Request, batch: int) -> Subject:
     from oomlint.estimate.worker import compiling, data_specs
 
-    made = Made(
-        model, optimizer=optimizer if hasattr(optimizer, "apply_gradients") else None, by_hand=main.by_hand
-    )
+    known = hasattr(optimizer, "apply_gradients") and not isinstance(optimizer, Missing)
+    made = Made(model, optimizer=optimizer if known else None, by_hand=main.by_hand)
     plain = dataclasses.replace(request, input_shape=None, optimizer=None, loss=None)
     x = data_specs.inputs(made, plain, batch)
     outputs = compiling.built_outputs(model, x)

@@ -29,6 +29,7 @@ def build(request: Request) -> Subject:
         described,
         inner_functions,
         making,
+        pairs,
     )
 
     request = described.prepared(request)
@@ -41,6 +42,10 @@ def build(request: Request) -> Subject:
         altering.rematerialized(request, keras),
     ):
         made = making.make(request, assumptions)
+        if options := request.names.get("branch"):
+            assumptions.append(
+                f"of several trainings the one for {options}: give others with --arg NAME=VALUE"
+            )
         altering.alter(made, request)
         batch = request.batch_size or (made.batch and strategies.share(made.batch, request))
         if batch is None:
@@ -54,6 +59,8 @@ def build(request: Request) -> Subject:
         compiling.compile_model(made, request, outputs, assumptions)
         altering.accumulate(made.model, request)
         y = data_specs.targets(made, outputs, batch, assumptions)
+        if y is None:
+            y = pairs.second_of(made, x, outputs, batch, assumptions)
         compiling.build_slots(made.model, x, y)
         others = beside.subjects(made, request, batch, assumptions)
     data = (x,) if y is None else (x, y)

@@ -83,9 +83,7 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
     if request.optimizer or not compiled:
         changes["optimizer"] = _optimizer(made, request, assumptions)
     elif isinstance(model.optimizer, Missing):
-        why = " ".join(str(model.optimizer.oomlint_cause or "it is not known").split())[:120]
-        assumptions.append(f"{ASSUMED_OPTIMIZER}Adam: the script's own cannot be made ({why})")
-        model.optimizer = keras_of(model).optimizers.Adam()
+        model.optimizer = _in_place_of(model.optimizer, model, assumptions)
     if request.loss:
         changes["loss"] = made.loss = request.loss
     elif made.loss is None and not own_losses(model):
@@ -139,12 +137,30 @@ def _optimizer(made: Made, request: Request, assumptions: list[str]) -> Any:
     keras = keras_of(made.model)
     if request.optimizer:
         return optimizer_named(request.optimizer, keras)
+    if made.optimizer is not None and not _is_optimizer(made.optimizer, keras):
+        return _in_place_of(made.optimizer, made.model, assumptions)
     if made.optimizer is not None:
         return made.optimizer
     assumptions.append(
         f"{ASSUMED_OPTIMIZER}Adam, as nothing compiles the model: give another with --optimizer"
     )
     return keras.optimizers.Adam()
+
+
+def _is_optimizer(value: Any, keras: Any) -> bool:
+    """Whether that Keras takes it: those of its old kind, or a script's own class, may not be."""
+    kinds = [keras.optimizers.Optimizer]
+    legacy = getattr(getattr(keras.optimizers, "legacy", None), "Optimizer", None)
+    kinds += [legacy] if isinstance(legacy, type) else []
+    return isinstance(value, tuple(kinds))
+
+
+def _in_place_of(optimizer: Any, model: Any, assumptions: list[str]) -> Any:
+    why = f"{type(optimizer).__name__} is no optimizer of the Keras that is installed"
+    if isinstance(optimizer, Missing):
+        why = " ".join(str(optimizer.oomlint_cause or "it is not known").split())[:120]
+    assumptions.append(f"{ASSUMED_OPTIMIZER}Adam: the script's own cannot be made ({why})")
+    return keras_of(model).optimizers.Adam()
 
 
 def optimizer_named(text: str, keras: Any = None) -> Any:
@@ -206,6 +222,9 @@ def _loss_words(loss: Any) -> str:
 def build_slots(model: Any, x: Any, y: Any) -> None:
     """Build the optimizer's slots, and the loss and metrics where Keras builds them apart from a step."""
     optimizer = model.optimizer
+    if optimizer is not None and _of_another(optimizer, model) and not own_step(model):
+        # Two models may be compiled with one optimizer: in Keras 2 it kept slots for both, Keras 3 refuses the second.
+        optimizer = model.optimizer = type(optimizer).from_config(optimizer.get_config())
     if optimizer is None or getattr(optimizer, "built", False) or own_optimizers(model):
         return  # one that has optimizers of its own builds them in its step, and the usual one never
     if hasattr(optimizer, "build"):
@@ -215,3 +234,15 @@ def build_slots(model: Any, x: Any, y: Any) -> None:
     elif hasattr(optimizer, "_create_all_weights"):  # tf_keras.optimizers.legacy
         optimizer._create_all_weights(model.trainable_variables)
     del x, y
+
+
+def _of_another(optimizer: Any, model: Any) -> bool:
+    """Whether an optimizer was built for the variables of another model."""
+    known = getattr(optimizer, "_trainable_variables_indices", None)
+    if (
+        not getattr(optimizer, "built", False)
+        or not isinstance(known, dict)
+        or not hasattr(optimizer, "_var_key")
+    ):
+        return False
+    return any(optimizer._var_key(one) not in known for one in model.trainable_variables)

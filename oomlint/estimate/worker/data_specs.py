@@ -80,15 +80,21 @@ def _of_data(made: Made, request: Request, batch: int) -> Any:
 
 
 def _entrance(model: Any) -> tuple[Any, str] | None:
-    """Shape and dtype of the one input of the one part that has input layers, else of the part called encoder."""
+    """Shape and dtype of the one input of the one part that has input layers, or of all of them if it is the same.
+
+    Of several that of the encoder; where the model has no `call`, that of what tells pictures from made ones.
+    """
     kinds = tuple(keras.Model for keras in present())
     found = []
     for name, part in vars(model).items():
         leaves = inputs_of(part) if isinstance(part, kinds) else None
         if leaves and len(leaves) == 1 and _is_known(tuple(leaves[0].shape)):
             found.append((name, leaves[0]))
+    if len({(tuple(leaf.shape), _dtype(leaf)) for _, leaf in found}) == 1:
+        found = found[:1]
     if len(found) > 1:
-        found = [one for one in found if "encoder" in one[0]]
+        words = ("disc", "critic") if Made(model).has_no_call else ("encoder",)
+        found = [one for one in found if any(word in one[0] for word in words)]
     return (tuple(found[0][1].shape), _dtype(found[0][1])) if len(found) == 1 else None
 
 

@@ -5,6 +5,8 @@ A step is the user's code and the libraries'. Only what went wrong in oomlint's 
 
 from __future__ import annotations
 
+import os
+import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ from pathlib import Path
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker import making, running
-from oomlint.estimate.worker.stand_ins import NeededError
+from oomlint.estimate.worker.stand_ins import Missing, NeededError
 
 # Functions in which a step is called: Keras' own, and those of the engines that trace it.
 _FOLLOWING = ("train_step", "_concrete", "get_concrete_function")
@@ -39,16 +41,16 @@ def _of_step(error: Exception, request: Request) -> EstimateError | None:
     """The error for the user, at the user's line or at the training call; None where oomlint is at fault."""
     path = request.names.get("path", "")
     line = request.names.get("line", "")
-    if isinstance(error, NeededError):
-        found = running.asked(error.value, path, [])
+    value = error.value if isinstance(error, NeededError) else _wanted(error)
+    if value is not None:
+        found = running.asked(value, path, [])
         return found if found.line is not None else _placed(found, path, line)
     frames = traceback.extract_tb(error.__traceback__)
     text = f"{type(error).__name__}: {' '.join(str(error).split())[:600]}"
-    of_user = [one for one in frames if making.of_the_user(one.filename) and one.filename.endswith(".py")]
-    if of_user:
-        return EstimateError(
-            f"the step fails there: {text}", "build", of_user[-1].filename, of_user[-1].lineno, _HINT
-        )
+    of_user = [one for one in frames if _written(one.filename)]
+    place = (of_user[-1].filename, of_user[-1].lineno) if of_user else _in_words(str(error))
+    if place is not None:
+        return EstimateError(f"the step fails there: {text}", "build", *place, _HINT)
     if not frames or _OWN in Path(frames[-1].filename).parents:
         return None
     if not any(one.name in _FOLLOWING for one in frames):
@@ -59,3 +61,20 @@ def _of_step(error: Exception, request: Request) -> EstimateError | None:
 def _placed(error: EstimateError, path: str, line: str) -> EstimateError:
     error.file, error.line = path or None, int(line) if line.isdigit() else None
     return error
+
+
+def _wanted(error: Exception) -> Missing | None:
+    """The value that is not known, where AutoGraph made an exception of its own of what was said of it."""
+    return Missing.touched if f"{NeededError.__name__}:" in str(error) else None
+
+
+def _in_words(text: str) -> tuple[str, int] | None:
+    """The last place of the user's that AutoGraph names in an exception of code that it made."""
+    places = re.findall(r'File "([^"]+)", line (\d+)', text)
+    return next(((file, int(row)) for file, row in reversed(places) if _written(file)), None)
+
+
+def _written(file: str) -> bool:
+    """Whether a file is the user's own; AutoGraph writes what it makes of one into the estimate's folder."""
+    made = os.environ.get("OOMLINT_WORK") or None
+    return making.of_the_user(file) and file.endswith(".py") and not (made and file.startswith(made))

@@ -26,6 +26,7 @@ class Made:
     batch: int | None = None
     compiled: bool = False
     element: Any = None  # a nest of (shape, dtype): what the data set hands over, where the dry run knows
+    second: Any = None  # what each batch of data holds beside that
     by_hand: str = ""  # "graph" or "eager": how a hand-written loop runs
     # What else is trained there: models, and their optimizers where they are not compiled.
     others: list[tuple[Any, Any]] = field(default_factory=list)

@@ -1,16 +1,24 @@
-"""The slices of the project's modules, importable under their names; nothing is read from the project's folder."""
+"""The slices of the project's modules, importable under their names.
+
+A module of one of its packages that no import statement names (`importlib.import_module(f"networks.{name}")`) is in no
+slice: it is read from the project's folder, whole, with each of its statements guarded like those of slices.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+_unnamed: set[str] = set()  # modules that were read from the project's folder
 
 
 class _Provider(MetaPathFinder, Loader):
@@ -28,6 +36,9 @@ class _Provider(MetaPathFinder, Loader):
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if fullname in self.modules or fullname in self.packages:
             return ModuleSpec(fullname, self, is_package=True)
+        if fullname.rpartition(".")[0] in self.packages and (found := _file_of(fullname)) is not None:
+            _unnamed.add(fullname)
+            return ModuleSpec(fullname, self, origin=str(found), is_package=found.name == "__init__.py")
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
@@ -43,23 +54,37 @@ class _Provider(MetaPathFinder, Loader):
 
         module.__getattr__ = submodule  # type: ignore[method-assign]
         text = self.names.get(f"module:{module.__name__}")
+        path = self.names.get(f"file:{module.__name__}", "")
+        origin = None if module.__spec__ is None else module.__spec__.origin
+        if text is None and origin is not None:
+            text, path = Path(origin).read_text("utf-8", "replace"), origin
         if text is None:
             return
         from oomlint.estimate.worker.guards import FAILED
 
-        path = self.names[f"file:{module.__name__}"]
         module.__file__ = path
         module.__dict__[FAILED] = sys.modules["__main__"].__dict__.get(FAILED)
         lines = json.loads(self.names.get(f"lines:{module.__name__}", "[]"))
         exec(self.compiled(text, path, lines), module.__dict__)
 
 
+def _file_of(name: str) -> Path | None:
+    """The file of a module in the user's folders."""
+    for folder in filter(None, os.environ.get("OOMLINT_FOLDERS", "").split(os.pathsep)):
+        path = Path(folder, *name.split("."))
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if file.is_file():
+                return file
+    return None
+
+
 @contextmanager
 def provided(names: Mapping[str, str], compiled: Callable[[str, str, list[int]], Any]) -> Iterator[None]:
     """Inside, the project's modules can be imported; those of an earlier build are forgotten."""
     provider = _Provider(names, compiled)
-    for name in [*provider.modules, *provider.packages]:
+    for name in [*provider.modules, *provider.packages, *_unnamed]:
         sys.modules.pop(name, None)
+    _unnamed.clear()
     sys.meta_path.insert(0, provider)
     try:
         yield

@@ -138,9 +138,10 @@ def _made(signal: TrainedSignal, request: Request, failures: list[Missing], path
     element = facts.get("element")
     return Made(
         model,
-        optimizer=None if isinstance(optimizer, Missing) else optimizer,
+        optimizer=optimizer,
         batch=batch if isinstance(batch, int) and not isinstance(batch, bool) else None,
         element=element,
+        second=facts.get("second"),
         by_hand=facts.get("by_hand", ""),
         others=list(facts.get("others", ())),
     )
@@ -259,6 +260,10 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
     name = value.oomlint_name
     plain = _plain(name)
     instead = tuple(names[:-1])
+    if name in ("the data itself", "a part of the data"):
+        message = "the numbers of the data are needed there: an estimate knows its shape and reads none of it"
+        hint = "Name the function that builds the model instead: FILE.py:function, with --arg name=value."
+        return EstimateError(message, "build", path, line, hint, instead=instead)
     if ".shape" in name and roles.is_weights(plain):
         hint = f"Give its shape, for example --data {plain}=20000x300"
         message = f"{name} comes from data, and the model needs it"

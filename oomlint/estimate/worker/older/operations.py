@@ -16,7 +16,7 @@ from oomlint.estimate.worker.generation import tree
 from oomlint.estimate.worker.older.names import namesakes
 from oomlint.estimate.worker.older.numpy_names import understand_old_numpy
 from oomlint.estimate.worker.older.tensorflow_1 import understand_tensorflow_1
-from oomlint.estimate.worker.stand_ins import Missing
+from oomlint.estimate.worker.stand_ins import Data, Missing
 
 _said: list[set[str]] = [set()]  # what the answer says that was translated, of the build that goes on
 
@@ -59,6 +59,9 @@ def _attributes(keras: Any) -> None:
     entrance = keras.layers.InputLayer
     if "input" not in vars(entrance):  # `base.layers[0].input`: Keras 3 finds nothing before it
         entrance.input = property(lambda self: self.output)
+    for name in ("input", "output"):
+        if not hasattr(keras.Layer, f"{name}_shape"):  # `model.layers[-2].output_shape`
+            setattr(keras.Layer, f"{name}_shape", _Shapes(name))
     # A head shared by levels of a pyramid: Keras 3 holds a Sequential to the sides that it was first called on.
     functional = import_module("keras.src.models.functional").Functional
     if isinstance(functional.input_spec, property):
@@ -67,6 +70,26 @@ def _attributes(keras: Any) -> None:
     kind = getattr(tracking, "TrackedList", None)
     if kind is not None and not hasattr(kind, "layers"):
         kind.layers = property(lambda self: [one for one in self if isinstance(one, keras.Layer)])
+
+
+class _Shapes:
+    """The shape of what a layer takes or gives; of several a list of them, as Keras 2 had it.
+
+    A layer of the user's own may have an attribute of that name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, layer: Any, owner: type | None = None) -> Any:
+        if layer is None:
+            return self
+        try:
+            tensors = tree().flatten(getattr(layer, self.name))
+        except ValueError as error:  # it was not called yet, or more than once
+            raise AttributeError(*error.args) from error
+        shapes = [tuple(one.shape) for one in tensors]
+        return shapes[0] if len(shapes) == 1 else shapes
 
 
 def _of_slices(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -128,10 +151,37 @@ def _layer_of_operations(keras: Any) -> Callable[..., Any]:
             return self.operation(*args, **kwargs)
 
     def applied(operation: Any, args: Any, kwargs: Any) -> Any:
-        symbolic = [one for one in tree().flatten((args, kwargs)) if isinstance(one, keras.KerasTensor)]
+        leaves = tree().flatten((args, kwargs))
+        symbolic = [one for one in leaves if isinstance(one, keras.KerasTensor)]
+        if not symbolic and any(isinstance(one, Data) for one in leaves):
+            return _on_data(operation, args, kwargs)
         return Applied(operation, args, kwargs)(symbolic) if symbolic else NotImplemented
 
     return applied
+
+
+def _on_data(operation: Any, args: Any, kwargs: Any) -> Any:
+    """What an operation makes of data of which the shape is known: the shape of the result."""
+    import tensorflow as tf
+
+    structure = (args, kwargs)
+    given = tree().flatten(structure)
+    specs = [tf.TensorSpec(one.sizes, one.dtype) for one in given if isinstance(one, Data)]
+
+    def on_tensors(*tensors: Any) -> Any:
+        left = iter(tensors)
+        whole = [next(left) if isinstance(one, Data) else one for one in given]
+        packed = tree().pack_sequence_as(structure, whole)
+        return operation(*packed[0], **packed[1])
+
+    try:
+        outputs = tf.function(on_tensors, autograph=False).get_concrete_function(*specs).structured_outputs
+    except (TypeError, ValueError, tf.errors.OpError):
+        return NotImplemented
+    return tree().map_structure(
+        lambda one: Data(tuple(one.shape), one.dtype.name) if one.shape.rank is not None else Missing("data"),
+        outputs,
+    )
 
 
 def _backend_functions(keras: Any, applied: Callable[..., Any]) -> None:

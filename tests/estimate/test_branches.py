@@ -1,0 +1,109 @@
+"""Scripts that train one of several models, by an option: the one that is trained without options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from estimate.scripts import build
+
+SCRIPT = """
+import argparse
+from tensorflow import keras
+
+KINDS = ["small", "large"]
+
+def small(args):
+    model = keras.Sequential([keras.Input((10,)), keras.layers.Dense(5)])
+    model.compile("adam", "mse")
+    model.fit(load(args.path), epochs=1)
+
+def large(args):
+    model = keras.Sequential([keras.Input((100,)), keras.layers.Dense(500)])
+    model.compile("adam", "mse")
+    model.fit(load(args.path), epochs=1)
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--path")
+    OPTION
+    args = parser.parse_args()
+    if FIRST:
+        small(args)
+    elif SECOND:
+        large(args)
+
+main()
+"""
+SMALL, LARGE = 10 * 5 + 5, 100 * 500 + 500
+BY_NAME = 'parser.add_argument("-k", "--the-kind", default=KINDS[0])'
+
+
+def script(option: str, first: str, second: str) -> str:
+    return SCRIPT.replace("OPTION", option).replace("FIRST", first).replace("SECOND", second)
+
+
+@pytest.mark.parametrize(
+    ("option", "first", "second", "size"),
+    [
+        (BY_NAME, 'args.the_kind == "small"', 'args.the_kind == "large"', SMALL),
+        (BY_NAME, "args.the_kind == KINDS[0]", "args.the_kind in KINDS[1:]", SMALL),
+        (BY_NAME, 'args.the_kind.upper() == "SMALL"', "True", SMALL),
+        (BY_NAME, 'args.the_kind != "small"', 'args.the_kind == "small"', LARGE),
+        ('parser.add_argument("--big", action="store_true")', "not args.big", "args.big", SMALL),
+        ('parser.add_argument("--big", action="store_true")', "args.big and found()", "found()", LARGE),
+        # What is not known leaves both, and the larger is estimated.
+        (
+            'parser.add_argument("--kind", required=True)',
+            'args.kind == "small"',
+            'args.kind == "large"',
+            LARGE,
+        ),
+        ('parser.add_argument("--kind", default=found())', 'args.kind == "small"', "found()", LARGE),
+        (BY_NAME, 'other.kind == "small"', "found()", LARGE),
+        # Nothing is trained without an option: each may be meant.
+        ('parser.add_argument("--kind", default="")', 'args.kind == "small"', 'args.kind == "large"', LARGE),
+    ],
+)
+def test_the_training_that_the_defaults_lead_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, first: str, second: str, size: int
+):
+    subject = build(tmp_path, script(option, first, second), monkeypatch)
+    assert subject.model.count_params() == size
+
+
+def test_another_is_chosen_by_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = script(BY_NAME, 'args.the_kind == "small"', 'args.the_kind == "large"')
+    said = "of several trainings the one for the_kind=small: give others with --arg NAME=VALUE"
+    assert said in build(tmp_path, text, monkeypatch).assumptions
+    subject = build(tmp_path, text, monkeypatch, arguments={"the_kind": "large"})
+    assert subject.model.count_params() == LARGE
+
+
+def test_options_of_absl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+from absl import app, flags
+from tensorflow import keras
+
+FLAGS = flags.FLAGS
+flags.DEFINE_string("net", "small", "which")
+
+def trained(width):
+    model = keras.Sequential([keras.Input((10,)), keras.layers.Dense(width)])
+    model.compile("adam", "mse")
+    model.fit(load(), epochs=1)
+
+def large():
+    model = keras.Sequential([keras.Input((100,)), keras.layers.Dense(500)])
+    model.compile("adam", "mse")
+    model.fit(load(), epochs=1)
+
+def main(argv):
+    if FLAGS.net == "large":
+        large()
+    else:
+        trained(5)
+
+app.run(main)
+"""
+    assert build(tmp_path, text, monkeypatch).model.count_params() == SMALL
