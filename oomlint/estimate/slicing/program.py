@@ -12,6 +12,7 @@ from oomlint.documents.python_syntax import imported
 from oomlint.documents.reading import read as read_document
 from oomlint.estimate.slicing.initial_values import leave_out
 from oomlint.estimate.slicing.search_path import added_folders
+from oomlint.estimate.slicing.threads import called_in_place
 from oomlint.project.modules import ModuleFinder
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -190,6 +191,7 @@ class Program:
             if isinstance(node, ast.Expr):
                 node.value.oomlint_alone = True  # type: ignore[attr-defined] # copies keep it
         leave_out(tree)
+        called_in_place(tree)
         unit = Unit(path, name, tree)
         _Binder(unit).run()
         return unit

@@ -17,6 +17,7 @@ from oomlint.estimate.slicing.functions import statements
 from oomlint.estimate.slicing.known import element, fed, second
 from oomlint.estimate.slicing.program import Program, Scope, Unit, dotted, own_expressions
 from oomlint.estimate.slicing.receivers import applying, models_in
+from oomlint.estimate.slicing.threads import in_thread
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call, Context, Trace
@@ -254,7 +255,14 @@ def _way(context: Context, place: Place, program: Program, known: Known) -> list
         scope = inner
     row, _ = known.where(place)
     statement = _statement_in(scope, row)
-    return None if statement is None else [*way, Step(scope, statement)]
+    if statement is None:
+        return None
+    way.append(Step(scope, statement))
+    if way[0].statement is None and len(way) > 1 and way[1].statement is not None:
+        before = way_by_name(program, way[1].scope, way[1].statement) or []
+        if any(in_thread(step.call) for step in before):  # the dry run sees no call there
+            way[:1] = before[:-1]
+    return way
 
 
 def _scope_of(body: Body, program: Program, known: Known) -> Scope | None:
@@ -320,15 +328,9 @@ def _is_fit(node: ast.AST) -> bool:
     ):
         return False
     words = {keyword.arg for keyword in node.keywords}
-    telling = {
-        "epochs",
-        "nb_epoch",
-        "batch_size",
-        "validation_data",
-        "steps_per_epoch",
-        "callbacks",
-        "validation_split",
-    }
+    telling = set(
+        "epochs nb_epoch batch_size validation_data steps_per_epoch callbacks validation_split".split()
+    )
     name = ast.unparse(node.func.value).lower()
     return bool(words & telling) or node.func.attr != "fit" or ("model" in name and len(node.args) > 1)
 

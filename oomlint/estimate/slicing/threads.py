@@ -1,0 +1,58 @@
+"""Trainings in threads and processes of their own: a slice calls what they run where they are made or started."""
+
+from __future__ import annotations
+
+import ast
+
+_KINDS = ("Thread", "Process")
+
+
+def called_in_place(tree: ast.Module) -> None:
+    """`Thread(target=train, args=(data,))` becomes `train(data)`.
+
+    `worker.start()` becomes `worker.run()` in a module with a class that is a thread.
+    """
+    own = any(isinstance(node, ast.ClassDef) and _runs_itself(node) for node in ast.walk(tree))
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        if own and isinstance(node.func, ast.Attribute) and node.func.attr == "start" and not node.args:
+            node.func.attr = "run"
+            node.oomlint_in_thread = True  # type: ignore[attr-defined]
+        elif _last_name(node.func) in _KINDS:
+            _call_target(node)
+
+
+def in_thread(call: ast.Call | None) -> bool:
+    """Whether a call stands for what a thread runs: nobody else sees that it is made."""
+    return getattr(call, "oomlint_in_thread", False)
+
+
+def _runs_itself(node: ast.ClassDef) -> bool:
+    methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+    return "run" in methods and any(_last_name(base) in _KINDS for base in node.bases)
+
+
+def _call_target(call: ast.Call) -> None:
+    """Only where all that the function gets is written there."""
+    given = {one.arg: one.value for one in call.keywords}
+    target, args, options = given.get("target"), given.get("args"), given.get("kwargs")
+    if call.args or not isinstance(target, ast.Name | ast.Attribute):
+        return
+    if not isinstance(args, ast.Tuple | ast.List | None) or not isinstance(options, ast.Dict | None):
+        return
+    pairs = [] if options is None else list(zip(options.keys, options.values, strict=True))
+    if any(not (isinstance(key, ast.Constant) and isinstance(key.value, str)) for key, _ in pairs):
+        return
+    call.oomlint_in_thread = True  # type: ignore[attr-defined]
+    call.func = target
+    call.args = [] if args is None else list(args.elts)
+    call.keywords = [
+        ast.copy_location(ast.keyword(key.value, value), value)
+        for key, value in pairs
+        if isinstance(key, ast.Constant)
+    ]
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
