@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 from estimate.scripts import build
+from estimate.test_scripts_of_others import needs
+
+from oomlint.estimate.errors import EstimateError
 
 SCRIPT = """
 import argparse
@@ -107,3 +110,39 @@ def main(argv):
 app.run(main)
 """
     assert build(tmp_path, text, monkeypatch).model.count_params() == SMALL
+
+
+def test_an_option_that_chooses_the_model_and_has_no_default_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+import argparse
+from tensorflow import keras
+
+parser = argparse.ArgumentParser()
+parser.add_argument("-n", "--net", type=str)
+parser.add_argument("--width", type=int, default=5)
+args = parser.parse_args()
+net = args.net
+if net == "small":
+    model = keras.Sequential([keras.Input((10,)), keras.layers.Dense(args.width)])
+elif net in ("large", "huge"):
+    model = keras.Sequential([keras.Input((100,)), keras.layers.Dense(500)])
+model.compile("adam", "mse")
+model.fit(load(), epochs=1)
+"""
+    assert needs(tmp_path, text, monkeypatch) == ("net=small",)
+    with pytest.raises(EstimateError, match="only where net is one of small, large, huge"):
+        build(tmp_path, text, monkeypatch)
+
+
+def test_a_training_in_another_file_is_said_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "base.py").write_text("\n\ndef loop(model, x):\n    model.fit(x, x, epochs=3)\n")
+    text = """
+from base import loop
+
+loop(3, load())
+"""
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch)
+    assert (Path(caught.value.file or "").name, caught.value.line) == ("base.py", 4)

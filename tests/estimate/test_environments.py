@@ -122,3 +122,22 @@ def test_the_spaces_are_those_of_the_version_and_the_arguments(made, state, acti
 )
 def test_spaces_that_an_argument_changes_are_not_known(name: str, how: dict[str, object]):
     assert isinstance(Gym("gym").make(name, **how), Missing)
+
+
+def test_a_wrapper_of_the_scripts_own_has_the_spaces_of_what_it_wraps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    wrapper = """
+class Rewarded(gym.Wrapper):
+    def __init__(self, env, offset=1.0):
+        super(Rewarded, self).__init__(env)
+        self.offset = offset
+
+    def step(self, action):
+        state, reward, done, info = self.env.step(action)
+        return state, reward + self.offset, done, info
+
+"""
+    text = agent("CartPole-v1", "self.env.action_space.n").replace("def main():", wrapper + "def main():")
+    text = text.replace('env = gym.make("CartPole-v1")', 'env = Rewarded(gym.make("CartPole-v1"))')
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 4 * 2 + 2

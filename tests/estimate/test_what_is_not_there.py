@@ -271,3 +271,25 @@ model.fit(x, y)
     with pytest.raises(EstimateError) as caught:
         build(tmp_path, text, monkeypatch)
     assert "kind" in caught.value.instead and "other" not in caught.value.instead
+
+
+def test_a_class_of_a_library_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import keras
+from trainers_that_are_not_here import Trainer, Logged
+
+class Mine(Trainer, Logged):
+    def __init__(self, settings, width):
+        super().__init__(settings, name="mine")
+        self.width = width
+
+    def network(self):
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(self.width)])
+        model.compile("sgd", "mse")
+        return model
+
+mine = Mine({"a": 1}, 3)
+model = mine.network()
+model.fit(mine.data, mine.labels)
+"""
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 4 * 3 + 3

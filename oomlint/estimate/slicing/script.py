@@ -157,6 +157,8 @@ def _sliced(
     emission.settle()
     text = emission.text(program.main)
     names |= {"path": str(program.main.path), "line": str(training.line)} | emission.modules()
+    if training.unit is not program.main:
+        names["trained_in"] = str(training.unit.path)
     return Slice(text, names, training.replicas or 0, training)
 
 

@@ -114,6 +114,18 @@ class Environment:
         return Missing(f"env.{name}")
 
 
+class Wrapping:
+    """What wrappers of environments inherit: they have the spaces of what they wrap, if they set no others."""
+
+    def __init__(self, env: Any = None, *args: Any, **how: Any) -> None:
+        self.env = env
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "env":
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+
 class Gym(Missing):
     """The library that is not installed."""
 
@@ -125,6 +137,8 @@ class Gym(Missing):
         if spaces is None:
             return self._derived(f"{self.oomlint_name}.make(...)")
         return Environment(*spaces)
+
+    Wrapper = ObservationWrapper = ActionWrapper = RewardWrapper = Wrapping
 
 
 def _spaces(found: re.Match[str], how: dict[str, Any]) -> tuple[Size, Size] | None:

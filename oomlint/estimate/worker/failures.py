@@ -39,7 +39,7 @@ def said(request: Request) -> Iterator[None]:
 
 def _of_step(error: Exception, request: Request) -> EstimateError | None:
     """The error for the user, at the user's line or at the training call; None where oomlint is at fault."""
-    path = request.names.get("path", "")
+    path = request.names.get("trained_in") or request.names.get("path", "")
     line = request.names.get("line", "")
     value = error.value if isinstance(error, NeededError) else _wanted(error)
     if value is not None:

@@ -21,6 +21,7 @@ from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import TF_KERAS
 from oomlint.estimate.worker import (
     altered,
+    choices,
     classes,
     environments,
     making,
@@ -105,7 +106,8 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
             sys.modules["__main__"] = before
     if failures:
         raise _first(failures, path)
-    raise EstimateError("the training call was not reached", "slice", path, _line_of(request))
+    file = request.names.get("trained_in", path)
+    raise EstimateError("the training call was not reached", "slice", file, _line_of(request))
 
 
 def _line_of(request: Request) -> int | None:
@@ -132,7 +134,7 @@ def _made(signal: TrainedSignal, request: Request, failures: list[Missing], path
     except EstimateError as error:
         if failures:
             raise _first(failures, path) from error
-        error.file, error.line = path, _line_of(request)
+        error.file, error.line = request.names.get("trained_in", path), _line_of(request)
         raise
     batch, optimizer = own_batch or facts.get("batch_size"), facts.get("optimizer")
     element = facts.get("element")
@@ -350,6 +352,8 @@ def _broken(
     for frame in traceback.extract_tb(error.__traceback__):
         if making.of_the_user(frame.filename) and Path(frame.filename).suffix == ".py":
             file, line = frame.filename, frame.lineno
+    if isinstance(error, NameError) and (chosen := choices.unchosen(error, file, line)) is not None:
+        return chosen
     if (
         failures
         and isinstance(error, NameError | AttributeError)

@@ -95,7 +95,8 @@ class Missing:
         pass
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
-        return ()
+        alone = bases[0] is self and all(isinstance(one, Missing) for one in bases)
+        return (OfMissing,) if alone else ()
 
     def __enter__(self) -> Missing:
         return self
@@ -130,6 +131,21 @@ class Missing:
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __abs__ = _arithmetic
     __len__ = __iter__ = __bool__ = __int__ = __index__ = __float__ = __contains__ = _needed
     __lt__ = __le__ = __gt__ = __ge__ = __array__ = __next__ = __fspath__ = _needed
+
+
+class OfMissing:
+    """What a class inherits from one that is not there: it takes any arguments, and its attributes are not known."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Missing(f"self.{name}")
 
 
 @functools.lru_cache(maxsize=1024)
