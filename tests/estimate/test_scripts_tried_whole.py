@@ -397,3 +397,18 @@ def test_a_loss_that_wants_more_than_the_output_of_a_model_with_penalties(
     subject = build(tmp_path, text, monkeypatch)
     or_plainly(subject, lambda: traced(subject, optimized=False, as_run=False))
     assert any("in place of the script's own loss" in one for one in subject.assumptions)
+
+
+def test_a_function_with_the_name_of_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "tools" / "training").mkdir(parents=True)
+    (tmp_path / "tools" / "__init__.py").write_text("")
+    (tmp_path / "tools" / "training" / "__init__.py").write_text("from .plain import plain\n")
+    (tmp_path / "tools" / "training" / "plain.py").write_text(
+        "import keras\n\n\n"
+        "def plain(width, x):\n"
+        "    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(width)])\n"
+        "    model.compile('sgd', 'mse')\n"
+        "    model.fit(x, x, epochs=2)\n"
+    )
+    text = "from tools import training\n\ntraining.plain(3, load())\n"
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 4 * 3 + 3

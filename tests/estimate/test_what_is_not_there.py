@@ -293,3 +293,24 @@ model = mine.network()
 model.fit(mine.data, mine.labels)
 """
     assert build(tmp_path, text, monkeypatch).model.count_params() == 4 * 3 + 3
+
+
+@pytest.mark.parametrize(
+    ("made", "words", "hint"),
+    [
+        ("len(x)", "the number of samples comes from data", "--data x=1000x16"),
+        ("int(sum(x))", "the numbers of the data are needed there", "FILE.py:function"),
+    ],
+)
+def test_what_is_needed_of_the_data_is_said_in_words_that_can_be_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str, words: str, hint: str
+):
+    from oomlint.estimate.worker.running import asked
+    from oomlint.estimate.worker.stand_ins import Data, NeededError
+
+    x = Data((None, 28, 28), "uint8", "x")
+    with pytest.raises(NeededError) as caught:
+        eval(made, {"x": x})
+    error = asked(caught.value.value, "train.py", [])
+    assert words in error.message
+    assert hint in error.hint

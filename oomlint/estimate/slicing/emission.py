@@ -73,11 +73,7 @@ class Emission:
             size = len(self.needs.kept) + sum(map(len, self.needs.names.values()))
             for step in self.training.way[:-1]:
                 if step.call is not None:
-                    function = step.call.func
-                    if isinstance(function, ast.Attribute):
-                        self.needs.use(function.value, step.scope)
-                    else:
-                        self.needs.use(function, step.scope)
+                    self.needs.use(step.call.func, step.scope)
                     for argument in self._live_arguments(step):
                         for part in self.needs.taint.used_parts(argument, step.scope):
                             self.needs.use(part, step.scope)

@@ -266,6 +266,10 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         message = "the numbers of the data are needed there: an estimate knows its shape and reads none of it"
         hint = "Name the function that builds the model instead: FILE.py:function, with --arg name=value."
         return EstimateError(message, "build", path, line, hint, instead=instead)
+    if name == "the number of samples":
+        hint = "Describe the data, for example --data x=1000x16"
+        message = f"{name} comes from data, and the model needs it"
+        return EstimateError(message, "build", path, line, hint, asked="x.array", instead=instead)
     if ".shape" in name and roles.is_weights(plain):
         hint = f"Give its shape, for example --data {plain}=20000x300"
         message = f"{name} comes from data, and the model needs it"
