@@ -41,17 +41,22 @@ def _call_target(call: ast.Call) -> None:
         return
     if not isinstance(args, ast.Tuple | ast.List | None) or not isinstance(options, ast.Dict | None):
         return
-    pairs = [] if options is None else list(zip(options.keys, options.values, strict=True))
-    if any(not (isinstance(key, ast.Constant) and isinstance(key.value, str)) for key, _ in pairs):
+    keywords = [] if options is None else _as_keywords(options)
+    if keywords is None:
         return
     call.oomlint_in_thread = True  # type: ignore[attr-defined]
     call.func = target
     call.args = [] if args is None else list(args.elts)
-    call.keywords = [
-        ast.copy_location(ast.keyword(key.value, value), value)
-        for key, value in pairs
-        if isinstance(key, ast.Constant)
-    ]
+    call.keywords = keywords
+
+
+def _as_keywords(options: ast.Dict) -> list[ast.keyword] | None:
+    found = []
+    for key, value in zip(options.keys, options.values, strict=True):
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            return None
+        found.append(ast.copy_location(ast.keyword(key.value, value), value))
+    return found
 
 
 def _last_name(node: ast.expr) -> str:
