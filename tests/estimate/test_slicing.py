@@ -62,7 +62,7 @@ def test_a_plain_script(tmp_path: Path):
         "model.add(keras.layers.Flatten())",
         "model.add(keras.layers.Dense(units))",
         "model.compile('adam', 'mse', metrics=['mae'])",
-        "oomlint_trained(model, batch_size=16, element=((None, 28, 28, 1), 'float32'))",
+        "oomlint_trained(model, batch_size=16, element=((None, 28, 28, 1), 'float32'), second=((None,), 'uint8'))",
     ]
     assert "matplotlib" not in found.text
     assert "numpy" not in found.text
@@ -323,6 +323,7 @@ def test_rounds_of_a_loop_that_are_left_early(tmp_path: Path):
         "sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))",
         "sys.path.append(str(Path(__file__).resolve().parent.parent))",
         "TOP = os.path.join(os.path.dirname(__file__), os.pardir)\nsys.path += [TOP]",
+        'sys.path.append("chapters")',  # it is run from the folder above that
     ],
 )
 def test_a_helper_in_a_folder_that_the_script_puts_on_the_search_path(tmp_path: Path, statement: str):

@@ -11,8 +11,8 @@ from pathlib import Path
 def added_folders(tree: ast.Module, script: Path) -> list[Path]:
     """The folders, in the order in which they are added; what cannot be told from the text is left out.
 
-    Relative ones are taken from the script's own folder: that is where such scripts are written to be run. A folder
-    far from it is a library's.
+    Relative ones are taken from the script's own folder: that is where such scripts are written to be run; those that
+    are not there from the folders above it, where others are. A folder far from it is a library's.
     """
     near = next((one for depth, one in enumerate(script.parents) if depth == 3), script.parent)
     found: list[Path] = []
@@ -26,8 +26,9 @@ def added_folders(tree: ast.Module, script: Path) -> list[Path]:
     for value in _added(tree):
         text = _text(value, script, names)
         if text is not None:
-            folder = Path(os.path.normpath(script.parent / text))
-            if folder.is_dir() and folder.is_relative_to(near) and folder not in found:
+            folders = (Path(os.path.normpath(start / text)) for start in script.parents[:3])
+            folder = next((one for one in folders if one.is_dir()), None)
+            if folder is not None and folder.is_relative_to(near) and folder not in found:
                 found.append(folder)
     return found
 
