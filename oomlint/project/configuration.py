@@ -129,8 +129,11 @@ def _read_layer(path: Path, table: Mapping[str, Any], seen: tuple[Path, ...] = (
     extended = table["extend"]
     if not isinstance(extended, str):
         raise ConfigurationError(f"{where}: extend: expected the path of a file")
-    base = (path.parent / Path(extended).expanduser()).resolve()
-    base_table = _own_table(base)
+    try:
+        base = (path.parent / Path(extended).expanduser()).resolve()
+        base_table = _own_table(base)
+    except (ConfigurationError, RuntimeError, ValueError) as error:  # "~nobody", a NUL in the name
+        raise ConfigurationError(f"{where}: extend: {error}") from None
     if base_table is None:
         raise ConfigurationError(f"{where}: extend: {base} has no [tool.oomlint]")
     return layer.over(_read_layer(base, base_table, (*seen, path.resolve())))
@@ -143,8 +146,18 @@ def _settings(layer: _Layer, root: Path) -> Settings:
         if key in layer.values and key not in ("gpu", "gpu-memory", "host-memory", "cache-dir")
     }
     if "cache-dir" in layer.values:
-        fields["cache_dir"] = root / Path(layer.values["cache-dir"]).expanduser()
+        fields["cache_dir"] = root / _cache_dir(layer)
     return Settings(root=root, budget=_budget(layer.values), **fields)
+
+
+def _cache_dir(layer: _Layer) -> Path:
+    where, text = f"{layer.origins['cache-dir']}: cache-dir", layer.values["cache-dir"]
+    if "\0" in text:
+        raise ConfigurationError(f"{where}: no folder has a NUL in its name")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:  # "~nobody"
+        raise ConfigurationError(f"{where}: {error}") from None
 
 
 def _budget(values: Mapping[str, Any]) -> Budget:

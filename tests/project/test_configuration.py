@@ -112,6 +112,11 @@ def test_every_key_is_read(tmp_path):
         ('target-keras = "4"', "there are rules for Keras 2 and 3"),
         ('severity = "error"', "severity: expected a table, got a string"),
         ("extend = 3", "extend: expected the path of a file"),
+        ('extend = "/nowhere/oomlint.toml"', "extend: /nowhere/oomlint.toml: No such file"),
+        ('extend = "~nobody-of-this-name/x.toml"', "extend: Could not determine home directory"),
+        ('extend = "a\\u0000b"', "extend: "),
+        ('cache-dir = "~nobody-of-this-name/x"', "cache-dir: Could not determine home directory"),
+        ('cache-dir = "a\\u0000b"', "cache-dir: no folder has a NUL in its name"),
         ("select = [", "oomlint.toml"),
     ],
 )
