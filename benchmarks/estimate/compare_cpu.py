@@ -3,8 +3,8 @@
     python benchmarks/estimate/compare_cpu.py [FILE] [NAME ...]
 
 The weights, the optimizer's state and the inputs are there before the step; compared is what the step takes on top.
-Of a line with orders (cpu_orders.py) each traced function is simulated in the order that it took; of one without it is
-the median of several that are drawn: what is ready together may run in any.
+Of a line with orders (cpu_orders.py), which all have by now, each traced function is simulated in the order that it
+took; of one without it is the median of several that are drawn: what is ready together may run in any.
 Beside it: liveness without aliasing, forwarding or variables, and the formula that people copy (twice the outputs of
 all layers). Both engines of the comparison know the same graph.
 """

@@ -15,6 +15,8 @@ import json
 import re
 import tempfile
 import zlib
+from collections import Counter, deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +25,23 @@ from oomlint.estimate.worker.graph.operations import Program
 INLINED = re.compile(r"/(?:body|cond)/_\d+/")  # what Grappler puts before the names of a loop's operations
 
 
-def ran(step: Any, batch_of: tuple[Any, ...]) -> list[str]:
-    """The names of the operations of one more step, as they began."""
+def profiled(run: Callable[[], Any]) -> Any:
+    """What the profiler writes down during a call."""
     import tensorflow as tf
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
     with tempfile.TemporaryDirectory() as folder:
         options = tf.profiler.experimental.ProfilerOptions(host_tracer_level=3, python_tracer_level=0)
         tf.profiler.experimental.start(folder, options=options)
-        step(*batch_of)
+        run()
         tf.profiler.experimental.stop()
         space = xplane_pb2.XSpace()
         space.ParseFromString(next(Path(folder).rglob("*.xplane.pb")).read_bytes())
+    return space
+
+
+def ran(space: Any) -> list[str]:
+    """The names of the operations of a profiled step, as they began."""
     found = []
     for plane in space.planes:
         names = {number: data.name for number, data in plane.event_metadata.items()}
@@ -60,13 +67,34 @@ def unpacked(text: str) -> list[list[str]]:
 def as_ran(program: Program, names: list[str]) -> list[int]:
     """The program's operations in that order; a loop's have the same name in each round.
 
-    What the profiler does not show (constants, arguments) comes right before what waits for it.
+    The profiler shows what the executor takes for costly. What it does not show, and a loop's operations no longer
+    after they ran some ninety times, is cheap: it runs at once when it is ready (`ScheduleReady` in
+    tensorflow/core/common_runtime/executor.cc).
     """
-    places: dict[str, list[int]] = {}
+    shown = Counter(INLINED.split(name)[-1] for name in names)
+    places: dict[str, deque[int]] = {}
     for number, operation in enumerate(program.operations):
-        places.setdefault(operation.name, []).append(number)
+        places.setdefault(operation.name, deque()).append(number)
+    told = {number for name, count in shown.items() for number in list(places.get(name, ()))[:count]}
+    waiting = [len(operation.inputs) + len(operation.controls) for operation in program.operations]
+    after = program.consumers()
     done: list[int] = []
     seen: set[int] = set()
+    ready: deque[int] = deque()
+
+    def finish(number: int) -> None:
+        seen.add(number)
+        done.append(number)
+        for following in after[number]:
+            waiting[following] -= 1
+            if waiting[following] == 0 and following not in told:
+                ready.append(following)
+
+    def cheap() -> None:
+        while ready:
+            number = ready.popleft()
+            if number not in seen:
+                finish(number)
 
     def run(last: int) -> None:
         stack = [last]
@@ -77,16 +105,22 @@ def as_ran(program: Program, names: list[str]) -> list[int]:
             if waits and stack[-1] not in seen:
                 stack += waits
             elif (number := stack.pop()) not in seen:
-                seen.add(number)
-                done.append(number)
+                finish(number)
+        cheap()
 
     for number, operation in enumerate(program.operations):
         if operation.type == "Argument":
             run(number)
+    ready += [
+        number
+        for number, count in enumerate(waiting)
+        if not count and number not in told and number not in seen
+    ]
+    cheap()
     for name in names:
         rounds = places.get(INLINED.split(name)[-1])
         if rounds:
-            run(rounds.pop(0))
+            run(rounds.popleft())
     for number in range(len(program.operations)):
         run(number)
     return done

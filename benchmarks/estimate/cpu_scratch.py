@@ -1,5 +1,6 @@
 """What TensorFlow's convolutions and the gradient of max pooling take on a CPU beside inputs and outputs.
 
+A product of matrices of bfloat16 is one of float32 (BaseBatchMatMulOp in tensorflow/core/kernels/matmul_op_impl.h).
 The gradients of a convolution unfold patches of several images into one matrix; for how many there is room follows from
 a working set of 30 MiB, however many there are (Conv2DCustomBackpropFilterOp and Conv2DCustomBackpropInputOp in
 tensorflow/core/kernels/conv_grad_filter_ops.cc and conv_grad_input_ops.cc). The gradient of the input takes one image
@@ -18,6 +19,7 @@ from oomlint.estimate.worker.graph.operations import Operation, Program
 
 # Written over an input, on a CPU only: (output, input).
 CPU_OVER = OVER | {"MaxPoolGrad": (0, 0)}
+PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
 WORKING_SET = 30 << 20
 _MAPPED, _PAGE, _HEADER = 8192, 4096, 80  # MALLOC_MMAP_THRESHOLD_ in measure_cpu.py
 # Elements that an image must have for that: more than 49,664 and at most 77,824 in what measure_allocations.py sees.
@@ -47,6 +49,9 @@ def scratch_of(program: Program, resident: bool = False) -> Callable[[Operation]
         return program.operations[source].shapes[output]
 
     def scratch(operation: Operation) -> int:
+        if operation.type in PRODUCTS and operation.dtypes[0] == "bfloat16":  # copies of all three as float32
+            sides = (shape(operation, 0), shape(operation, 1), operation.shapes[0])
+            return 4 * sum(map(math.prod, sides))
         if operation.type == "MaxPoolGrad":  # of each pooled value where it was (maxpooling_op.cc)
             return math.prod(shape(operation, 1)) * 8
         if operation.type == "Conv2DBackpropFilter":

@@ -5,8 +5,8 @@
 With TF_CPU_ALLOCATOR_USE_BFC the CPU has the allocator of the GPU, which tells the profiler of every buffer that it
 gives out and takes back, and for which operation. Here their bytes are added up over one step, as they were asked for
 (a chunk may be larger, by what happens to be free). What measure_cpu.py sees of the process from outside is the same
-within a percent, where pages do not blur it: cpu_truth.jsonl has some steps both ways. With --show the buffers at the
-peak are printed, too.
+within a few percent: pages blur it, what is not touched is not in it, and what Eigen packs for a product is. The order
+in which the operations ran is told by the same profile. With --show the buffers at the peak are printed, too.
 """
 
 from __future__ import annotations
@@ -14,29 +14,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections import Counter
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+from cpu_orders import packed, profiled, ran
 from measure_cpu import BY_HAND, DRAWS, ENVIRONMENT, one_thread, prepared, split, traced_anew, with_median
 
 ROUNDING = 64  # bytes: a CPU's buffers are aligned to as many
 
 
-def events(run: Any) -> list[tuple[bool, int, int, str]]:
-    """The allocations (True) and deallocations during a call: address, bytes, operation."""
-    import tensorflow as tf
-    from tensorflow.tsl.profiler.protobuf import xplane_pb2
-
-    with tempfile.TemporaryDirectory() as folder:
-        options = tf.profiler.experimental.ProfilerOptions(host_tracer_level=3, python_tracer_level=0)
-        tf.profiler.experimental.start(folder, options=options)
-        run()
-        tf.profiler.experimental.stop()
-        space = xplane_pb2.XSpace()
-        space.ParseFromString(next(Path(folder).rglob("*.xplane.pb")).read_bytes())
+def events(space: Any) -> list[tuple[bool, int, int, str]]:
+    """The allocations (True) and deallocations of a profiled step: address, bytes, operation."""
     found = []
     for plane in space.planes:
         kinds = {
@@ -95,14 +84,16 @@ def one_step(configuration: str) -> tuple[dict[str, object], Counter[str]]:
 
     keras.utils.clear_session()
     model, batch_of, about = prepared(*split(configuration))
-    peaks = []
+    peaks, orders = [], []
     for _ in range(DRAWS):
         step = traced_anew(model, configuration.startswith(BY_HAND))
         for _ in range(3):
             step(*batch_of)
-        peak, sizes = peak_of(events(partial(step, *batch_of)))
+        space = profiled(partial(step, *batch_of))
+        peak, sizes = peak_of(events(space))
         peaks.append(peak)
-    return with_median(about, peaks, "allocations"), sizes
+        orders.append(ran(space))
+    return with_median(about, peaks, "allocations") | {"orders": packed(orders)}, sizes
 
 
 def main(configurations: list[str]) -> None:

@@ -29,6 +29,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +187,7 @@ def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> d
     """One configuration, in this process."""
     one_thread()
     model, batch_of, about = prepared(name, batch, optimizer, policy)
-    from cpu_orders import packed, ran
+    from cpu_orders import packed, profiled, ran
 
     steps, peaks = [], []
     for _ in range(DRAWS):
@@ -194,7 +195,7 @@ def measure(name: str, batch: int, optimizer: str, policy: str = "float32") -> d
         step(*batch_of)
         steps.append(step)
         peaks.append(_peak(step, batch_of))
-    orders = [ran(step, batch_of) for step in steps]
+    orders = [ran(profiled(partial(step, *batch_of))) for step in steps]
     return with_median(about, peaks, "resident") | {"orders": packed(orders)}
 
 

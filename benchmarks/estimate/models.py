@@ -57,6 +57,7 @@ def case(name: str) -> Case:
 
         known = held_out_models.BUILDERS | tutorial_models.BUILDERS
         if name not in known:
+            import eighth_look_models
             import fifth_look_models
             import fourth_look_models
             import seventh_look_models
@@ -64,7 +65,7 @@ def case(name: str) -> Case:
             import third_look_models  # all need TensorFlow
 
             known = third_look_models.BUILDERS | fourth_look_models.BUILDERS | fifth_look_models.BUILDERS
-            known |= sixth_look_models.BUILDERS | seventh_look_models.BUILDERS
+            known |= sixth_look_models.BUILDERS | seventh_look_models.BUILDERS | eighth_look_models.BUILDERS
         return known[name]()
     return BUILDERS[name]()
 

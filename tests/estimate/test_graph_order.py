@@ -70,3 +70,15 @@ def test_what_becomes_ready_together_is_in_the_order_of_the_graph_that_runs():
     both = ours.keys() & real.keys()
     assert len(both) > 40
     assert [ours[pair] for pair in both if ours[pair] != real[pair]] == []
+
+
+def test_a_table_that_rmsprop_trains_is_traced_as_a_cpu_runs_it():
+    # Its update adds rows in a branch, where Grappler puts a cast in a reshape's place with the reshape's attributes.
+    model, _, _ = SCRIPT.partition("step = tf.function")
+    script = model.replace("SGD(0.1, momentum=0.9)", "RMSprop()") + "print(len(ours.operations))"
+    environment = os.environ | {"KERAS_BACKEND": "tensorflow", "CUDA_VISIBLE_DEVICES": "-1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout.strip().splitlines()[-1]) > 40

@@ -7,6 +7,7 @@ from typing import Any
 
 from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
+from oomlint.estimate.worker.graph.pieces import source_of, whole_of
 from oomlint.estimate.worker.state import item_size
 
 # Calls and choices whose functions are taken as one operation with an inside.
@@ -66,6 +67,12 @@ class Converter:
         operations.sort(key=lambda operation: self._made.get(operation.name, len(self._made)))
         numbers = {operation.name: number for number, operation in enumerate(operations)}
         converted = [self._operation(operation, numbers, graph, depth) for operation in operations]
+        for operation, made in zip(operations, converted, strict=True):
+            source = source_of(made.type)
+            if source is not None:
+                number, position = made.inputs[source]
+                item = item_size(converted[number].dtypes[position])
+                made.whole = whole_of(operation, converted[number].shapes[position], made.shapes[0], item)
 
         def output(tensor: Any) -> Output:
             return numbers[self._name(tensor.op)], tensor.value_index

@@ -154,6 +154,8 @@ class _Simulation:
                 given[min(position, len(given) - 1)] if given else None
                 for position in range(len(operation.outputs))
             ]
+        if operation.whole >= 0 and self.aliasing:
+            return [given[operation.whole]] * len(operation.outputs)
         if self.aliasing:
             in_lists = self.lists.outputs(number, operation, given, *self._first(operation))
             if in_lists is not None:

@@ -13,7 +13,8 @@ class Operation:
     """One operation. `outputs` are bytes, `shapes` the outputs' shapes; `inputs` name other operations' outputs.
 
     `variable` is the handle that it reads or writes; `body` what a loop runs, for `rounds` rounds, each after its
-    `condition`; `overlap` how often the windows of a pooling read an element; `equation` an Einsum's.
+    `condition`; `overlap` how often the windows of a pooling read an element; `equation` an Einsum's;
+    `whole` the input whose memory the outputs are pieces of, -1 for none.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Operation:
     rounds: int = 1
     overlap: float = 1.0
     equation: str = ""
+    whole: int = -1
 
 
 @dataclass(slots=True)

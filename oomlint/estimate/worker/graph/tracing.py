@@ -16,6 +16,9 @@ from oomlint.estimate.worker.subject import Spec, Subject, packed
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 RETURNED = "returned_"
+# What Grappler puts in another operation's place is a copy with that one's attributes, its shape among them, which may
+# not be the copy's (ReorderCastLikeAndValuePreserving in tensorflow/core/grappler/optimizers/arithmetic_optimizer.cc).
+_COPIED = "ArithmeticOptimizer/"
 _INLINED = re.compile(r"/(?:body|cond)/_\d+/")  # what Grappler puts before the names of a loop's operations
 
 
@@ -125,6 +128,10 @@ def _optimized(
             rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
         )
     try:
-        return tf_optimizer.OptimizeGraph(config, described)
+        better = tf_optimizer.OptimizeGraph(config, described)
     except (errors.OpError, ValueError):  # it only makes the graph better; the graph itself is right
         return definition
+    for node in _nodes(better):
+        if _COPIED in node.name:
+            node.attr.pop("_output_shapes", None)
+    return better

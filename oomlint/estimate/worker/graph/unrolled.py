@@ -99,7 +99,7 @@ class _Unrolling:
             again = Operation(
                 operation.name, operation.type, inputs, controls, operation.outputs, operation.shapes,
                 operation.dtypes, handles.get(operation.variable, operation.variable), body, condition,
-                operation.rounds * rounds, operation.overlap, operation.equation,
+                operation.rounds * rounds, operation.overlap, operation.equation, operation.whole,
             )  # fmt: skip
             made = last[number] = self._add(here, again)
             added.append(made)
