@@ -77,7 +77,6 @@ WHY_WRONG = {
         128,
     ): "scratch of convolutions, in a pool that grew by doubling (the source's figures are 1.2, 2.3 and "
     "4.3 GiB)",
-    ("ResNet152", 32): "5.8 GiB of 7.0 as estimated: scratch of convolutions, or fragments",
     ("AlexNet", 500): "scratch of convolutions of 11x11 and 5x5, in a pool that grew by doubling",
 }
 
