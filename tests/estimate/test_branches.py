@@ -87,8 +87,10 @@ def test_options_of_absl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = """
 from absl import app, flags
 from tensorflow import keras
+from settings import cfg
 
 FLAGS = flags.FLAGS
+flags.DEFINE_integer("epochs", default=cfg.epochs, help="rounds")
 flags.DEFINE_string("net", "small", "which")
 
 def trained(width):

@@ -35,14 +35,14 @@ class Branches:
     """The conditions of a program that its options decide."""
 
     def __init__(self, program: Program, values: Mapping[str, Any]) -> None:
+        self._values = dict(values)
+        self.used: set[str] = set()  # options that decided
         self._constants: dict[int, dict[str, Any]] = {}
         self.options: dict[str, Any] = {}
         for unit in program.units:
             for node in ast.walk(unit.tree):
                 if isinstance(node, ast.Call):
                     self._option(node, unit)
-        self._values = dict(values)
-        self.used: set[str] = set()  # options that decided
 
     def taken(self, training: Training) -> bool:
         """Whether nothing on the way to a training call is known to be false."""
