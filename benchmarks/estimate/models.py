@@ -58,6 +58,7 @@ def case(name: str) -> Case:
         known = held_out_models.BUILDERS | tutorial_models.BUILDERS
         if name not in known:
             import eighth_look_models
+            import eighth_xla_models
             import fifth_look_models
             import fourth_look_models
             import seventh_look_models
@@ -66,6 +67,7 @@ def case(name: str) -> Case:
 
             known = third_look_models.BUILDERS | fourth_look_models.BUILDERS | fifth_look_models.BUILDERS
             known |= sixth_look_models.BUILDERS | seventh_look_models.BUILDERS | eighth_look_models.BUILDERS
+            known |= eighth_xla_models.BUILDERS
         return known[name]()
     return BUILDERS[name]()
 
