@@ -420,7 +420,7 @@ EIGHTH_LOOK = [
     "boxes_by_distances:8:momentum:float32:A100-40GB",
     "joints_in_stages:16:adam:float32:H100-80GB",
     "colours_as_classes:32:adam:float32:A100-40GB",
-    "text_in_scenes:16:adam:mixed_float16:H100-80GB",
+    "text_in_scenes:16:adam:float32:H100-80GB",
     "flow_refined:16:adamw_clipped:float32:A100-40GB",
     "slices_of_a_volume:8:adam:float32:H100-80GB",
     "translated_with_a_judge:16:adam:float32:H100-80GB",
