@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 from oomlint.estimate.worker.graph.pieces import source_of, whole_of
@@ -114,6 +115,9 @@ class Converter:
         if operation.type in ("MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D"):
             window, steps = operation.get_attr("ksize"), operation.get_attr("strides")
             made.overlap = math.prod(window) / math.prod(steps)
+        if operation.type.startswith(CONVOLUTIONS):
+            made.strides, made.dilations = _sides(operation, "strides"), _sides(operation, "dilations")
+            made.padded = operation.get_attr("padding") != b"VALID"
         if operation.type == "Einsum":
             made.equation = operation.get_attr("equation").decode()
         if depth < _DEEPEST:
@@ -177,6 +181,12 @@ class Converter:
             program.operations[number].type = "Given"
         self.unknown += inner.unknown
         return program
+
+
+def _sides(operation: Any, attribute: str) -> tuple[int, ...]:
+    """What a convolution says of each of its axes, batch and channels left out."""
+    by_axis = tuple(operation.get_attr(attribute))
+    return by_axis[2:] if operation.get_attr("data_format").startswith(b"NC") else by_axis[1:-1]
 
 
 def _rounds(operation: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from oomlint.estimate.worker.graph.kinds import ALIASES
 from oomlint.estimate.worker.graph.operations import Operation, Output
@@ -11,6 +11,44 @@ from oomlint.estimate.worker.graph.operations import Operation, Output
 CONVOLUTIONS = ("Conv", "DepthwiseConv", "_FusedConv")
 
 Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """An axis of a convolution; the kernel's width with what its dilation leaves out."""
+
+    given: int
+    width: int
+    made: int
+    step: int
+    padding: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How a kernel moves over its input. Where that is not known, it follows from the shapes, nearly always."""
+
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    padded: bool
+
+    @staticmethod
+    def of(operation: Operation) -> Window:
+        """An operation's own."""
+        return Window(operation.strides, operation.dilations, operation.padded)
+
+    def dilation(self, axis: int) -> int:
+        """1 where the kernel's elements are next to one another."""
+        return self.dilations[axis] if axis < len(self.dilations) else 1
+
+    def step(self, axis: int, side: int, width: int, result: int) -> tuple[int, bool]:
+        """How far it moves, and whether the input is padded."""
+        if axis < len(self.strides):
+            return self.strides[axis], self.padded
+        padded = -(-side // result) if result else 0
+        if padded and -(-side // padded) == result:
+            return padded, True
+        return (max((side - width) // (result - 1), 1) if result > 1 else 1), False
 
 
 class Copies:
@@ -32,26 +70,27 @@ class Copies:
         if not own or len(shapes) < 2 + gradient or not all(shapes[: 2 + gradient]):
             return operation
         given, second, third = shapes[0][0], shapes[1][0], shapes[2][0] if gradient else ()
+        window = Window.of(operation)
         if "BackpropInput" in operation.type:
             made = _of_the_input(operation, own[0], second, third)
-            turned = 0 if operation.type.startswith("Depthwise") else _turned(own[0], second, third)
+            turned = 0 if operation.type.startswith("Depthwise") else _turned(own[0], second, third, window)
             if turned:
                 sizes, kernel, right = operation.inputs[:3]
                 kernel = self._copy(
                     kernel, turned * operation.outputs[0] // max(math.prod(own[0]), 1), "turned"
                 )
-                right = self._grown(right, "spread", _spread(own[0], second, third))
+                right = self._grown(right, "spread", _spread(own[0], second, third, window))
                 made = replace(made, inputs=(sizes, kernel, right))
             return made
         if "BackpropFilter" in operation.type:
             if _is_taken_for_forward(given, own[0], third):
                 left, sizes, right = operation.inputs[:3]
-                left = self._grown(left, "pad", with_padding(given, own[0], third))
-                right = self._grown(right, "spread", _spread(given, own[0], third))
+                left = self._grown(left, "pad", _with_padding(given, own[0], third, window))
+                right = self._grown(right, "spread", _spread(given, own[0], third, window))
                 exchanged = self._whole(left, "exchanged"), sizes, self._whole(right, "exchanged")
                 return replace(operation, inputs=exchanged)
-            return self._padded(operation, given, one_more(given, own[0], third))
-        return self._padded(operation, given, with_padding(given, second, own[0]))
+            return self._padded(operation, given, _one_more(given, own[0], third, window))
+        return self._padded(operation, given, _with_padding(given, second, own[0], window))
 
     def _padded(self, operation: Operation, given: Shape, more: float) -> Operation:
         number, position = operation.inputs[0]
@@ -93,19 +132,20 @@ class Copies:
 
 def _of_the_input(operation: Operation, given: Shape, kernel: Shape, gradient: Shape) -> Operation:
     size, *others = operation.outputs
+    window = Window.of(operation)
     if not operation.type.startswith("Depthwise"):
-        more = 1.0 if _turned(given, kernel, gradient) else one_more(given, kernel, gradient)
+        more = 1.0 if _turned(given, kernel, gradient, window) else _one_more(given, kernel, gradient, window)
         return replace(operation, outputs=(int(size * more), *others))
     # A convolution over the gradient, which is spread out and padded: in a copy where the steps are larger than one or
     # the padding is odd, else by cuDNN itself (cudnn-conv with pad=63_63 in the assignment of brain_signals).
-    if _steps_of_one(given, kernel, gradient) and one_more(given, kernel, gradient) == 1.0:
+    if _steps_of_one(given, kernel, gradient) and _one_more(given, kernel, gradient, window) == 1.0:
         return operation
     sides = zip(given[1:-1], kernel[:-2], strict=False)
     spread = math.prod((side + width - 1) / side for side, width in sides if side)
     return replace(operation, outputs=(size, int(size * spread)))
 
 
-def _turned(given: Shape, kernel: Shape, gradient: Shape) -> int:
+def _turned(given: Shape, kernel: Shape, gradient: Shape, window: Window) -> int:
     """Elements of the kernel as the padded input of a convolution whose kernel is the gradient, where that is smaller.
 
     XLA takes the one for the other when that multiplies less (`SwapConvOperands` in
@@ -114,8 +154,8 @@ def _turned(given: Shape, kernel: Shape, gradient: Shape) -> int:
     if not len(given) == len(kernel) == len(gradient) or math.prod(kernel[:-2]) <= math.prod(gradient[1:-1]):
         return 0
     elements = math.prod(kernel[-2:])
-    for side, width, result in zip(given[1:-1], kernel[:-2], gradient[1:-1], strict=True):
-        elements *= side + (result - 1) * _step(side, width, result)
+    for side in _sides(given, kernel, gradient, window):
+        elements *= side.given + (side.made - 1) * side.step
     return elements
 
 
@@ -139,7 +179,7 @@ def _is_taken_for_forward(given: Shape, kernel: Shape, gradient: Shape) -> bool:
     return all(small) or (any(small) and _steps_of_one(given, kernel, gradient))
 
 
-def one_more(given: Shape, kernel: Shape, made: Shape) -> float:
+def _one_more(given: Shape, kernel: Shape, made: Shape, window: Window) -> float:
     """How much larger the input is with a row more on each axis whose padding is odd.
 
     cuDNN pads both sides alike (xla/service/gpu/transforms/conv_padding_legalization.cc).
@@ -147,43 +187,44 @@ def one_more(given: Shape, kernel: Shape, made: Shape) -> float:
     if not len(given) == len(kernel) == len(made):
         return 1.0
     more = 1.0
-    for side, width, result in zip(given[1:-1], kernel[:-2], made[1:-1], strict=True):
-        step = -(-side // result) if result else 0
-        if step and -(-side // step) == result:  # else without padding
-            padding = (result - 1) * step + width - side
-            if padding > 0 and padding % 2:
-                more *= (side + 1) / side
+    for side in _sides(given, kernel, made, window):
+        if side.padding % 2:
+            more *= (side.given + 1) / side.given
     return more
 
 
-def with_padding(given: Shape, kernel: Shape, made: Shape) -> float:
+def _with_padding(given: Shape, kernel: Shape, made: Shape, window: Window) -> float:
     """How much larger the input of a forward convolution is where the padding of an axis is odd: all of it is written.
 
     (`MaybePaddedAndSlicedInput` in xla/service/gpu/transforms/conv_padding_legalization.cc)
     """
-    if one_more(given, kernel, made) == 1.0:
+    if _one_more(given, kernel, made, window) == 1.0:
         return 1.0
     more = 1.0
-    for side, width, result in zip(given[1:-1], kernel[:-2], made[1:-1], strict=True):
-        more *= max((result - 1) * _step(side, width, result) + width, side) / side
+    for side in _sides(given, kernel, made, window):
+        more *= max((side.made - 1) * side.step + side.width, side.given) / side.given
     return more
 
 
-def _spread(given: Shape, kernel: Shape, gradient: Shape) -> float:
+def _spread(given: Shape, kernel: Shape, gradient: Shape, window: Window) -> float:
     """How much larger a gradient is as a kernel, which the input's odd padding has written with zeros between."""
-    if one_more(given, kernel, gradient) == 1.0:
+    if _one_more(given, kernel, gradient, window) == 1.0:
         return 1.0
     more = 1.0
-    for side, width, result in zip(given[1:-1], kernel[:-2], gradient[1:-1], strict=True):
-        more *= ((result - 1) * _step(side, width, result) + 1) / result
+    for side in _sides(given, kernel, gradient, window):
+        more *= ((side.made - 1) * side.step + 1) / side.made
     return more
 
 
-def _step(side: int, width: int, result: int) -> int:
-    padded = -(-side // result)
-    if -(-side // padded) == result:
-        return padded
-    return max((side - width) // (result - 1), 1) if result > 1 else 1
+def _sides(given: Shape, kernel: Shape, made: Shape, window: Window) -> list[Side]:
+    """Of what a convolution is given, and of what it makes of that."""
+    found = []
+    for axis, (side, width, result) in enumerate(zip(given[1:-1], kernel[:-2], made[1:-1], strict=True)):
+        width = (width - 1) * window.dilation(axis) + 1
+        step, padded = window.step(axis, side, width, result)
+        padding = max((result - 1) * step + width - side, 0) if padded else 0
+        found.append(Side(side, width, result, step, padding))
+    return found
 
 
 def source_of(operations: list[Operation], output: Output) -> int:

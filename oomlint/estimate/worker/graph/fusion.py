@@ -8,6 +8,7 @@ no memory. Products, convolutions, pooling and loops write theirs, and their inp
 from __future__ import annotations
 
 import heapq
+import math
 from itertools import islice
 
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
@@ -32,6 +33,16 @@ _MOVING = frozenset(
     """.split()
 )
 _TIMES = 15
+# What reads zeros that the unit before it compares with, only since the two may be one kernel.
+_WINDOWS = ("MaxPool", "MaxPool3D", "PoolWindows")
+# What reads a part of what it is given.
+_CUTTING = frozenset("GatherV2 Slice Split SplitV StridedSlice Unpack".split())
+_WARP = 32  # threads that run together
+# Sums that keep fewer multiprocessors busy than an A100 has (108): a block of threads makes as many as a warp has
+# threads. What is computed in there again takes long, so it is written, at once with the sum.
+_FEW_SUMS = 108 * _WARP
+# Bytes that could be moved while an element of joined tensors is chosen (400 operations, as long as a tanh).
+_JOINED = 10
 # Functions of one argument that Triton computes (xla/backends/gpu/codegen/triton/support.cc).
 _OF_ONE = frozenset("Sin Cos Exp Log Log1p Expm1 Tanh Sqrt Rsqrt Neg Abs".split())
 # What a kernel's start costs, as bytes that could have been moved meanwhile (about 1 us at 3 TB/s).
@@ -69,6 +80,8 @@ class _Fusion:
             half = "16" in "".join(operation.dtypes)
             if operation.type in ("Erf", "Erfc") and not half and not self._is_reshaped(number):
                 self.costs[number] *= _AT_ONCE
+            if operation.type in ("ConcatV2", "Pack") and self._is_joined_anywhere(operation):
+                self.costs[number] = _JOINED * math.prod(operation.shapes[0])
         self.reads: list[set[int]] = [set() for _ in self.operations]
         self.readers: list[set[int]] = [set() for _ in self.operations]
         for number, operation in enumerate(self.operations):
@@ -165,6 +178,20 @@ class _Fusion:
                 self.readers[source].discard(number)
                 self.gone.add(number)
 
+    def _is_joined_anywhere(self, operation: Operation) -> bool:
+        """Whether threads that run together may have to read from different tensors: each reads from all of them.
+
+        (`HandleConcatenate` in xla/service/gpu/model/gpu_hlo_cost_analysis.cc: 400 operations an element, else six)
+        """
+        number, position = operation.inputs[0]
+        if not operation.shapes or position >= len(self.operations[number].shapes):
+            return False
+        given, made = self.operations[number].shapes[position], operation.shapes[0]
+        if operation.type == "Pack":
+            return given != made[1:]
+        axis = next((axis for axis, (a, b) in enumerate(zip(given, made, strict=False)) if a != b), 0)
+        return axis > 0 and given[axis] % _WARP > 0
+
     def _is_reshaped(self, number: int) -> bool:
         """Whether a product is given another shape between its kernel and this, element by element."""
         while self.operations[number].inputs:
@@ -207,29 +234,37 @@ class _Fusion:
             return -1
         cost = self.costs[number]
         alone = _START + self.sizes[number] + cost
-        alone += sum(self._read(source, len(ways)) for source, ways in self.places[number].items())
+        alone += sum(self._read(source, ways) for source, ways in self.places[number].items())
         fused = 0.0
         for reader in readers:
             ways = self.places[reader][number]
-            alone += self._read(number, len(ways))
-            fused += cost * len(ways)
+            alone += self._read(number, ways)
+            fused += cost * len(ways) * max(self.operations[reader].overlap, 1.0)
             for source in self.reads[number]:
                 before = self.places[reader].get(source, set())
+                if self.operations[source].type == "Zeros" and self.operations[reader].type in _WINDOWS:
+                    before = set()  # it has none of its own
                 after = self._joined(ways, number, source) | before
-                fused += self._read(source, len(after)) - self._read(source, len(before))
+                fused += self._read(source, after) - self._read(source, before)
         return alone - fused
 
-    def _read(self, source: int, times: int) -> float:
+    def _read(self, source: int, ways: Places) -> float:
         """Bytes from memory; what is read again comes from the cache, if it has room there."""
-        again = _AGAIN if self.sizes[source] <= _CACHE else 1.0
-        return self.sizes[source] * (1 + again * (times - 1)) if times else 0.0
+        size = self.sizes[source]
+        again = _AGAIN if size <= _CACHE else 1.0
+        read = sum(self._part(way, size) for way in ways)
+        return min(read, size) + again * max(read - size, 0)
+
+    def _part(self, way: tuple[int, ...], size: int) -> int:
+        """How much of so many bytes is read on that way: no more than what is cut out of them."""
+        return min((self.sizes[one] for one in way if self.operations[one].type in _CUTTING), default=size)
 
     def _joined(self, ways: Places, number: int, source: int) -> Places:
         """At which places a reader reads the source if it computes what it reads in these ways itself."""
         return {way + place for way in ways for place in self.places[number][source]}
 
     def _is_summed_at_once(self, number: int, reader: int) -> bool:
-        """Few rows: the sum's kernel writes what it sums for the others, too. Not where that is a cast alone."""
+        """Few rows and few sums: the sum's kernel writes what it sums for the others, too. Not where that is a cast."""
         if self.operations[number].type in _LIGHT:
             return False
         dtypes, shapes = self.operations[number].dtypes, self.operations[number].shapes
@@ -238,6 +273,8 @@ class _Fusion:
             return False  # rows lie in a row there
         given, made = self.operations[number].shapes, self.operations[reader].shapes
         if self.operations[reader].type not in ("Mean", "Sum") or not given or not made:
+            return False
+        if math.prod(made[0]) > _FEW_SUMS:
             return False
         return 1 < summed_rows(given[0], made[0]) <= ROWS
 

@@ -14,7 +14,8 @@ class Operation:
 
     `variable` is the handle that it reads or writes; `body` what a loop runs, for `rounds` rounds, each after its
     `condition`; `overlap` how often the windows of a pooling read an element; `equation` an Einsum's;
-    `whole` the input whose memory the outputs are pieces of, -1 for none.
+    `whole` the input whose memory the outputs are pieces of, -1 for none; `strides` and `dilations` a convolution's, by
+    side, and `padded` whether it may be.
     """
 
     name: str
@@ -31,6 +32,9 @@ class Operation:
     overlap: float = 1.0
     equation: str = ""
     whole: int = -1
+    strides: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    padded: bool = True
 
 
 @dataclass(slots=True)

@@ -100,6 +100,7 @@ class _Unrolling:
                 operation.name, operation.type, inputs, controls, operation.outputs, operation.shapes,
                 operation.dtypes, handles.get(operation.variable, operation.variable), body, condition,
                 operation.rounds * rounds, operation.overlap, operation.equation, operation.whole,
+                operation.strides, operation.dilations, operation.padded,
             )  # fmt: skip
             made = last[number] = self._add(here, again)
             added.append(made)
