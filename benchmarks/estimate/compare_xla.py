@@ -6,16 +6,16 @@ ROWS are what xla_points.py or xla_reference.py wrote. `--held-out`: only archit
 (HELD_OUT in xla_configurations.py); `--second-look`: those that nobody had looked at when the former were mended for
 (SECOND_LOOK); `--third-look`: those compiled before SECOND_LOOK was mended for (THIRD_LOOK); `--fourth-look`: kinds of
 models that none of those has (FOURTH_LOOK); `--fifth-look`: others again, with steps of their own (FIFTH_LOOK);
-`--sixth-look`: kinds that none of the five has (SIXTH_LOOK); `--seventh-look`: a small set that nothing was mended for
+`--sixth-look`: kinds that none of the five has (SIXTH_LOOK); `--seventh-look`: a small set, mended for with the eighth
 (SEVENTH_LOOK); `--eighth-look`: kinds that none of the seven has (EIGHTH_LOOK).
 Arguments (weights, slots, inputs) are exact, the same for all; compared is the whole, arguments and temporaries.
 `formula`: twice the outputs of all layers and the weights, as people copy it; `grappler`:
 TensorFlow's own estimator (tensorflow/core/grappler); `liveness`: the traced graph's tensors from maker to last reader,
 without aliases, in the order of a queue.
 
-xla_rules.jsonl holds what it wrote for those (the third look without formula and Grappler). Where ROWS has a
-configuration twice, TensorFlow's row counts: its program is the one that is traced (JAX' scan keeps several times less
-than its loops).
+xla_rules.jsonl holds what it wrote for those, the third, sixth and seventh without formula and Grappler; `first_look` is
+what engine graph said before anything was mended for the set. Where ROWS has a configuration twice, TensorFlow's row
+counts: its program is the one that is traced (JAX' scan keeps several times less than its loops).
 """
 
 from __future__ import annotations

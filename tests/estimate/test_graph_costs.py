@@ -130,3 +130,28 @@ def test_strides_and_padding_are_read_from_the_graph():
     found: list[Operation] = [one for one in traced(Subject(model, data)).operations if one.type == "Conv2D"]
     moves = [(one.strides, one.dilations, one.padded) for one in found if one.shapes[0][1:3] == (5, 4)]
     assert moves == [((10, 10), (1, 1), False), ((1, 1), (1, 1), True)]
+
+
+@pytest.mark.parametrize(
+    ("widths", "tensor", "joined"),
+    [
+        ((100, 60), 1, 3),  # neither is a number of whole tiles: written side by side, 1 + 2 MiB
+        ((128, 64), 1, 0),  # read from where they lie
+        ((100, 60), 40, 0),  # 40 + 1 + 1 MiB: neither product is small enough to be merged
+    ],
+)
+def test_gradients_of_weights_that_one_tensor_met_are_multiplied_together(widths, tensor, joined):
+    first, second = widths
+    made = Program(
+        [
+            op("Argument", mib=tensor, shape=(512, 48), name="x"),
+            op("Tanh", mib=1, shape=(512, first)),
+            op("Tanh", mib=2, shape=(512, second)),
+            op("MatMul", 0, 1, mib=1, shape=(48, first), name="one"),
+            op("MatMul", 0, 2, mib=1, shape=(48, second), name="two"),
+        ],
+        ((3, 0), (4, 0)),
+    )
+    found = {operation.name: operation for operation in lowered(made).operations}
+    assert sum(found["one/joined"].outputs if "one/joined" in found else ()) == joined * MIB
+    assert ("one/merged" in found) == bool(joined)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.convolutions import source_of
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation, waits_for
 
+_TILE = 64  # columns
 _MERGED = 32 << 20  # bytes: xla_gpu_dot_merger_threshold_mb in xla/debug_options_flags.cc
 
 
@@ -46,6 +48,58 @@ def merge_products(program: Program, operations: list[Operation]) -> None:
         for group in groups:
             if len(group) > 1:
                 _merge(group, program, operations)
+                merged.update(group)
+    _merge_gradients(program, operations, merged)
+
+
+def _merge_gradients(program: Program, operations: list[Operation], merged: set[int]) -> None:
+    """Gradients of weights that were multiplied with one tensor: what comes back is joined for their product.
+
+    XLA's own product reads what is whole tiles wide from where it lies; else it is written side by side
+    (wrapped_concatenate in the assignment of wide_features; not in that of variables_as_tokens).
+    """
+    by_tensor: dict[int, list[int]] = {}
+    for number, operation in enumerate(program.operations):
+        if operation.type != "MatMul" or len(operation.inputs) < 2 or number in merged:
+            continue
+        tensor, other = (source_of(program.operations, one) for one in operation.inputs[:2])
+        shapes = program.operations[tensor].shapes, program.operations[other].shapes
+        if (
+            not all(shapes)
+            or _is_weight(program, operation.inputs[1])
+            or _is_weight(program, operation.inputs[0])
+        ):
+            continue
+        if math.prod(shapes[0][0][:-1]) == math.prod(shapes[1][0][:-1]) != operation.shapes[0][0]:
+            by_tensor.setdefault(tensor, []).append(number)
+    for members in by_tensor.values():
+        small = any(_moved(program, number) <= _MERGED for number in members)
+        widths = [program.operations[number].shapes[0][-1] for number in members]
+        if (
+            len(members) < 2
+            or not small
+            or not any(width % _TILE for width in widths)
+            or _waits(members, program)
+        ):
+            continue
+        joined = len(operations)
+        parts = tuple(program.operations[number].inputs[1] for number in members)
+        size = sum(program.operations[number].outputs[position] for number, position in parts)
+        first = program.operations[members[0]]
+        operations.append(
+            new_operation(f"{first.name}/joined", "Padded", parts, first.shapes[:1], size, first.dtypes[:1])
+        )
+        for number in members:
+            operations[number] = replace(operations[number], inputs=(first.inputs[0], (joined, 0)))
+        _merge(members, replace(program, operations=list(operations)), operations)
+
+
+def _moved(program: Program, number: int) -> int:
+    """Bytes that a product reads and writes."""
+    operation = program.operations[number]
+    return sum(operation.outputs) + sum(
+        program.operations[one].outputs[position] for one, position in operation.inputs
+    )
 
 
 def _merge(members: list[int], program: Program, operations: list[Operation]) -> None:
