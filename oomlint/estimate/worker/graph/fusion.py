@@ -39,8 +39,9 @@ _WINDOWS = ("MaxPool", "MaxPool3D", "PoolWindows")
 _CUTTING = frozenset("GatherV2 Slice Split SplitV StridedSlice Unpack".split())
 _WARP = 32  # threads that run together
 # Sums that keep fewer multiprocessors busy than an A100 has (108): a block of threads makes as many as a warp has
-# threads. What is computed in there again takes long, so it is written, at once with the sum.
-_FEW_SUMS = 108 * _WARP
+# threads. What is computed in there again takes long, so it is written, at once with the sum; by many only what reads
+# more than it writes: gelu in answers_normalized, not the normalizations of speakers_by_statistics.
+_FEW_SUMS, _MORE = 108 * _WARP, 1.5
 # Bytes that could be moved while an element of joined tensors is chosen (400 operations, as long as a tanh).
 _JOINED = 10
 # Functions of one argument that Triton computes (xla/backends/gpu/codegen/triton/support.cc).
@@ -274,8 +275,9 @@ class _Fusion:
         given, made = self.operations[number].shapes, self.operations[reader].shapes
         if self.operations[reader].type not in ("Mean", "Sum") or not given or not made:
             return False
-        if math.prod(made[0]) > _FEW_SUMS:
-            return False
+        read = sum(self._read(source, ways) for source, ways in self.places[number].items())
+        if math.prod(made[0]) > _FEW_SUMS and read < _MORE * self.sizes[number]:
+            return False  # of one other tensor, by many threads
         return 1 < summed_rows(given[0], made[0]) <= ROWS
 
     def _computes_again(self, number: int, reader: int) -> bool:
