@@ -6,7 +6,7 @@ ROWS are what xla_points.py or xla_reference.py wrote. `--held-out`: only archit
 (HELD_OUT in xla_configurations.py); `--second-look`: those that nobody had looked at when the former were mended for
 (SECOND_LOOK); `--third-look`: those compiled before SECOND_LOOK was mended for (THIRD_LOOK); `--fourth-look`: kinds of
 models that none of those has (FOURTH_LOOK); `--fifth-look`: others again, with steps of their own (FIFTH_LOOK);
-`--sixth-look`: kinds that none of the five has (SIXTH_LOOK); `--seventh-look`: a small set, mended for with the eighth
+`--sixth-look`: kinds that none of the five has (SIXTH_LOOK); `--seventh-look`: a small set that nothing was mended for
 (SEVENTH_LOOK); `--eighth-look`: kinds that none of the seven has (EIGHTH_LOOK).
 Arguments (weights, slots, inputs) are exact, the same for all; compared is the whole, arguments and temporaries.
 `formula`: twice the outputs of all layers and the weights, as people copy it; `grappler`:

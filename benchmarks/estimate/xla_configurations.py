@@ -384,8 +384,7 @@ SIXTH_LOOK = [
     "everything_bought:4096:adagrad:float32:A100-40GB",
 ]
 
-# A seventh set (seventh_look_models.py), compared once after the rules were mended for the sixth; mended for with the
-# eighth.
+# A seventh set (seventh_look_models.py), compared once after the rules were mended for the sixth.
 SEVENTH_LOOK = [
     "pooled_pyramid:16:momentum:float32:A100-40GB",
     "standardized_kernels:64:nesterov:float32:H100-80GB",

@@ -35,8 +35,6 @@ _MOVING = frozenset(
 _TIMES = 15
 # What reads zeros that the unit before it compares with, only since the two may be one kernel.
 _WINDOWS = ("MaxPool", "MaxPool3D", "PoolWindows")
-# What reads a part of what it is given.
-_CUTTING = frozenset("GatherV2 Slice Split SplitV StridedSlice Unpack".split())
 _WARP = 32  # threads that run together
 # Sums that keep fewer multiprocessors busy than an A100 has (108): a block of threads makes as many as a warp has
 # threads. What is computed in there again takes long, so it is written, at once with the sum; by many only what reads
@@ -253,12 +251,7 @@ class _Fusion:
         """Bytes from memory; what is read again comes from the cache, if it has room there."""
         size = self.sizes[source]
         again = _AGAIN if size <= _CACHE else 1.0
-        read = sum(self._part(way, size) for way in ways)
-        return min(read, size) + again * max(read - size, 0)
-
-    def _part(self, way: tuple[int, ...], size: int) -> int:
-        """How much of so many bytes is read on that way: no more than what is cut out of them."""
-        return min((self.sizes[one] for one in way if self.operations[one].type in _CUTTING), default=size)
+        return size * (1 + again * (len(ways) - 1)) if ways else 0.0
 
     def _joined(self, ways: Places, number: int, source: int) -> Places:
         """At which places a reader reads the source if it computes what it reads in these ways itself."""
@@ -276,8 +269,9 @@ class _Fusion:
         if self.operations[reader].type not in ("Mean", "Sum") or not given or not made:
             return False
         read = sum(self._read(source, ways) for source, ways in self.places[number].items())
-        if math.prod(made[0]) > _FEW_SUMS and read < _MORE * self.sizes[number]:
-            return False  # of one other tensor, by many threads
+        series = len(given[0]) == 3 and math.prod(made[0]) > _FEW_SUMS
+        if series and read < _MORE * self.sizes[number]:
+            return False  # of one other tensor, by many threads; not seen of pictures (attention_gate_cnn)
         return 1 < summed_rows(given[0], made[0]) <= ROWS
 
     def _computes_again(self, number: int, reader: int) -> bool:
