@@ -24,21 +24,28 @@ class DocumentError(Exception):
 class Document:
     """One Python file. `text` has no mark (BOM), and newlines as they are in the file."""
 
-    __slots__ = ("_lines", "bom", "encoding", "filename", "path", "raw", "text")
+    __slots__ = ("_lines", "_raw", "bom", "encoding", "filename", "path", "text")
 
     def __init__(
         self, path: Path | None, filename: str, raw: bytes, text: str, encoding: str, bom: bytes = b""
     ) -> None:
         self.path = path
         self.filename = filename
-        self.raw = raw
         self.text = text
         self.encoding = encoding
         self.bom = bom
+        # A run keeps all of its documents: bytes that the text gives back are not held beside it.
+        given_back = encoding == "utf-8" and raw == bom + text.encode("utf-8", "surrogatepass")
+        self._raw = None if given_back else raw
         self._lines: LineIndex | None = None
 
     def __repr__(self) -> str:
         return f"Document({self.filename!r}, {len(self.raw)} bytes, {self.encoding})"
+
+    @property
+    def raw(self) -> bytes:
+        """The file's bytes."""
+        return self.bom + self.text.encode("utf-8") if self._raw is None else self._raw
 
     @property
     def lines(self) -> LineIndex:
@@ -46,6 +53,10 @@ class Document:
         if self._lines is None:
             self._lines = LineIndex(self.text)
         return self._lines
+
+    def forget_lines(self) -> None:
+        """Let the rows go, which take twice the text's memory, until somebody asks for them again."""
+        self._lines = None
 
     @property
     def is_whole(self) -> bool:

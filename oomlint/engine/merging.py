@@ -33,8 +33,12 @@ def merged(reports: Iterable[Report]) -> list[Diagnostic]:
         checked.add(report.filename)
         found += report.diagnostics
         for filename, sheet in report.unused.items():
-            there = frozenset(sheet)
-            unused[filename] = [one for one in unused.get(filename, sheet) if one in there]
+            held = unused.get(filename)
+            if held is None:
+                unused[filename] = list(sheet)
+            elif held:
+                there = frozenset(sheet)
+                unused[filename] = [one for one in held if one in there]
     # Of a module that was only imported nobody knows what its own check would have found.
     for filename in checked & unused.keys():
         found += unused[filename]

@@ -68,6 +68,7 @@ def seldom_collected() -> Iterator[None]:
 def collected(run: Run, document: Document) -> Report:
     """What a document gives; the dry run's objects are gone then."""
     report = run.examined(document)
+    document.forget_lines()
     gc.collect(0)  # what was made since the last document: older trees are not gone through again
     return report
 

@@ -225,3 +225,26 @@ def test_where_the_owner_cannot_be_kept_the_file_is_written_in_place(
     assert document.path.read_bytes() == b"x = 2\n"
     assert document.path.stat().st_ino == number
     assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "held"),
+    [
+        (b"x = 1\r\n\xef\xbb\xbf = 2\n", False),
+        (b"\xef\xbb\xbfx = '\xc3\xa9'\n", False),
+        (b"# coding: latin-1\nx = '\xe9'\n", True),
+        (b"# coding: cp932\nx = '\x87\x90'\n", True),
+    ],
+)
+def test_bytes_that_the_text_gives_back_are_not_kept_beside_it(raw: bytes, held: bool) -> None:
+    document = document_from_bytes(raw, "x.py")
+    assert document.raw == raw
+    assert (document._raw is not None) == held
+
+
+def test_rows_that_were_let_go_are_found_again() -> None:
+    document = document_from_bytes(b"a\nbb\nc", "x.py")
+    before = document.lines
+    document.forget_lines()
+    assert document.lines is not before
+    assert (document.lines.count, document.lines.text_of(2)) == (3, "bb")
