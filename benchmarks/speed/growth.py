@@ -70,10 +70,10 @@ class Meter:
         self._real = parsing.parse
         engine.parse = parsing.parse = self._timed
 
-    def _timed(self, document: Any) -> Any:
+    def _timed(self, document: Any, **how: Any) -> Any:
         before = time.process_time()
         try:
-            return self._real(document)
+            return self._real(document, **how)
         finally:
             self._parse += time.process_time() - before
 
