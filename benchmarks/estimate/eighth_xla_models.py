@@ -8,9 +8,11 @@ import itertools
 
 import keras
 import tensorflow as tf
+from fifth_look_models import _stepped
 from fourth_look_models import _attended, _yes_no
 from keras import layers, ops
 from models import Case, Positions
+from sixth_look_models import _out
 from third_look_models import _bn, _classes, _labelled, _logits, _values
 
 BUILDERS = {}
@@ -19,14 +21,6 @@ BUILDERS = {}
 def _add(function):
     BUILDERS[function.__name__] = function
     return function
-
-
-def _out(x, name=None):
-    return layers.Activation("linear", dtype="float32", name=name)(x)
-
-
-def _stepped(model, *shapes, y):
-    return Case(model, "mse", list(shapes), y)
 
 
 # Pictures

@@ -64,6 +64,7 @@ from oomlint.dryrun.queries.device_makers import LOSES_SILENTLY, makes_devices
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.queries.graph_growth import is_legacy
 from oomlint.dryrun.queries.keras_version import keras_at_least
+from oomlint.dryrun.queries.trained_models import FIT
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, deref
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -97,12 +98,7 @@ WORDS = {
     gpu_setup.LIMIT: "Virtual devices cannot be modified after being initialized",
     gpu_setup.VISIBLE: "Visible devices cannot be modified after being initialized",
 }
-TRAINS = (
-    "keras.Model.fit",
-    "keras.Model.fit_generator",
-    "keras.Model.train_on_batch",
-    "keras.Optimizer.apply_gradients",
-)
+TRAINS = (*FIT, "keras.Optimizer.apply_gradients")
 # A script that starts others may set variables for them.
 CHILDREN = ("subprocess", "multiprocessing", "concurrent", "joblib", "ray")
 HELP = "do it first: after the imports, before anything makes a tensor, variable, dataset or optimizer"

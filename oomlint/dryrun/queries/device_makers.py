@@ -6,9 +6,10 @@ what only describes does not.
 
 from __future__ import annotations
 
-from oomlint.dryrun.trace import Call, Within
+from oomlint.dryrun.queries.graph_growth import in_graph
+from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import NONE, Opaque, Sequence, Value, deref
+from oomlint.dryrun.values.base import NONE, Sequence, Value, deref
 from oomlint.dryrun.values.training import Layer, Model
 
 # These make no devices of TensorFlow's own context, but the process' GPU allocator, with the options of that moment.
@@ -141,7 +142,7 @@ _SHAPES_ONLY = ("MaxPooling", "AveragePooling", "GlobalMaxPooling", "GlobalAvera
 
 def makes_devices(call: Call, keras3: bool) -> bool:
     """Whether a call makes the devices."""
-    return _by_name(call, keras3) and not _in_graph(call)
+    return _by_name(call, keras3) and not in_graph(call.context)
 
 
 def _by_name(call: Call, keras3: bool) -> bool:
@@ -176,15 +177,6 @@ def _by_name(call: Call, keras3: bool) -> bool:
                 first = layers.items[0] if isinstance(layers, Sequence) and layers.items else NONE
                 return has_input(first) or not keras3 or call.spelled.startswith("tf_keras")
             return last == "Model" and len(call.arguments) > 1
-    return False
-
-
-def _in_graph(call: Call) -> bool:
-    """Whether a graph of one's own, or a session's, collects the operations."""
-    for frame in call.context.all(Within):
-        manager = deref(frame.manager)
-        if isinstance(manager, Opaque) and manager.type in ("tf.Graph", "tf.Session"):
-            return True
     return False
 
 

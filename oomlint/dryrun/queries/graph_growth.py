@@ -112,7 +112,7 @@ def graph_growth(trace: Trace) -> Iterator[Growth]:
             if _counts(trace, call, loop, legacy, fresh):
                 growth = _in_loop(trace, call, loop, running[id(loop)])
                 in_loops[id(growth.place.node)] = growth  # the last one of a place is the whole expression
-        elif (run := _per_call(call, runs)) is not None and (legacy or _in_graph(call.context)):
+        elif (run := _per_call(call, runs)) is not None and (legacy or in_graph(call.context)):
             if not _builds_more(trace, run):
                 in_loops[id(run.node)] = Growth(call.place, call, None, run)
     yield from _without_inner(sorted(in_loops.values(), key=lambda one: one.op.index))
@@ -204,10 +204,10 @@ def is_legacy(trace: Trace) -> bool:
 
 def in_graph_mode(trace: Trace, context: Context) -> bool:
     """Whether operations give no values there: in a `tf.function`, a graph or session, a script of TensorFlow 1."""
-    return context.role("tf.function") is not None or _in_graph(context) or is_legacy(trace)
+    return context.role("tf.function") is not None or in_graph(context) or is_legacy(trace)
 
 
-def _in_graph(context: Context) -> bool:
+def in_graph(context: Context) -> bool:
     """Whether it happens in a `with` of a graph or session, which turns eager execution off."""
     return any(
         isinstance(manager := deref(frame.manager), Opaque) and manager.type in (*SESSIONS, *_GRAPHS)
@@ -222,7 +222,7 @@ def _fresh_loops(trace: Trace) -> set[int]:
 
 
 def _counts(trace: Trace, call: Call, loop: Loop, legacy: bool, fresh: set[int]) -> bool:
-    if id(loop) in fresh or not (legacy or _in_graph(call.context)):
+    if id(loop) in fresh or not (legacy or in_graph(call.context)):
         return False
     around = loops_around(call.context)
     rounds = rounds_of(around[around.index(loop) :])
