@@ -40,6 +40,8 @@ _OTHER_KERNELS = re.compile(
 _INSTALL = re.compile(r"\bpip3?[ \t]+install[ \t]+(?P<words>[^\r\n;&|]+)")
 _TENSORFLOW_VERSION = re.compile(r"%tensorflow_version[ \t]+(?P<major>[12])\b")
 _HOSTS = frozenset(("accelerator", "colab", "kaggle"))  # what Colab and Kaggle write in the metadata
+# Tools that write a notebook anew lose the metadata; what only runs there stays: Colab's module, the mounted folders.
+_HOSTED_CODE = re.compile(r"\bgoogle\.colab\b|/content/(?:g?drive|sample_data)\b|/kaggle/(?:input|working)\b")
 
 Self = TypeVar("Self", bound="Notebook")
 
@@ -181,6 +183,7 @@ def notebook_from_bytes(raw: bytes, filename: str, path: Path | None = None) -> 
                 spans.append(source[1])
     metadata = content.get("metadata")
     hosted = isinstance(metadata, dict) and not _HOSTS.isdisjoint(metadata)
+    hosted = hosted or any(_HOSTED_CODE.search(part.source) is not None for part in parts)
     return Notebook(path, filename, text, parts, spans, _worth_telling(broken), bom, raw, hosted)
 
 

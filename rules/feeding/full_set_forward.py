@@ -162,10 +162,13 @@ def _plainly_whole(trace: Trace, call: Call, operand: Array) -> Evidence | None:
     if "dataset" in operand.tags and rows is not None:
         return Evidence("a whole set of `keras.datasets`", origin)
     read = any(tag.startswith("loaded:") for tag in operand.tags)
-    if not read or (operand.rank is not None and operand.rank < 2):
+    mapped = operand.library == "memmap"
+    if not (read or mapped) or (operand.rank is not None and operand.rank < 2):
         return None
     if "split" in operand.tags:
         return Evidence("from here, and one of the two parts of a split", origin)
+    if mapped:
+        return None  # which reads it are is not followed further
     if _in_tape(call.context):
         trained = _updates(trace, call)
         return Evidence("read whole, and trained on in one piece", origin) if trained else None

@@ -83,20 +83,20 @@ def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
 
 
 def _reading(trace: Trace) -> set[int]:
-    """Functions in which something is read from a file, cut out of a mapped or stored array, or decoded."""
+    """Functions in which something is read from a file or decoded, or cut out of what is mapped, stored or sparse."""
     return {
         id(body.function.node)
         for call in trace.all_calls()
         if tags_of(deref(call.result)) >= DECODED
         or f"{LOADED}{call.index}" in tags_of(deref(call.result))
-        or _cut_from_disk(call)
+        or _cut_elsewhere(call)
         for body in call.context.all(Body)
     }
 
 
-def _cut_from_disk(call: Call) -> bool:
+def _cut_elsewhere(call: Call) -> bool:
     held = deref(call.receiver) if call.name == "operator.getitem" and call.receiver is not None else None
-    return isinstance(held, Array) and held.library in LAZY
+    return isinstance(held, Array) and held.library in (*LAZY, "scipy")
 
 
 def arrays(value: Value | None) -> Iterator[Array | Unpickled]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -23,6 +23,7 @@ FEW = 10  # as many tensors are not a collection yet
 MAKERS = 256  # calls looked back at from a value
 # Calls that give eager tensors worth keeping an eye on: models, losses, metrics. Data set elements are not theirs.
 COMPUTES = ("keras.Model.", "keras.Layer.", "keras.losses.", "keras.metrics.")
+_SIDE_BY_SIDE = ("builtins.zip", "builtins.enumerate")
 # What a session of TF1 gives back is NumPy's.
 SESSIONS = ("tf.Session.", "tf.InteractiveSession.")
 # Functions of TF1 alone, whose results are operations of a graph.
@@ -33,17 +34,46 @@ OF_A_GRAPH = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A value put into a container: the event, the value's expression, the container and its name."""
+    """A value put into a container: the event, the value's expression, the container and its name.
+
+    `nested`: the container is that of one round, and stands for the one that all of these are put into.
+    """
 
     call: Call
     value: Value
     expression: cst.BaseExpression
     container: Sequence | Mapping
     name: str | None
+    nested: bool = False
 
 
 def puts(trace: Trace) -> Iterator[Kept]:
-    """Values that calls and item assignments put into lists and dictionaries."""
+    """Values that calls and item assignments put into lists and dictionaries, which may be put into others."""
+    found = list(_puts(trace))
+    holders = {id(kept.value): kept for kept in found if isinstance(kept.value, Sequence | Mapping)}
+    for kept in found:
+        holder, seen = kept, {id(kept.container)}
+        while _of_one_round(holder.container) and id(holder.container) in holders:
+            holder = holders[id(holder.container)]
+            if id(holder.container) in seen:
+                break
+            seen.add(id(holder.container))
+        if holder is kept or isinstance(kept.value, Sequence | Mapping):
+            yield kept
+        else:
+            yield replace(kept, container=holder.container, name=holder.name, nested=True)
+
+
+def _of_one_round(container: Sequence | Mapping) -> bool:
+    """Whether a container is made anew in every round of a loop."""
+    made: Context | None = container.context
+    for frame in made.frames() if made is not None else ():
+        if isinstance(frame, Loop | Body):
+            return isinstance(frame, Loop)
+    return False
+
+
+def _puts(trace: Trace) -> Iterator[Kept]:
     for call in trace.calls(
         "builtins.list.append",
         "builtins.list.add",
@@ -65,6 +95,8 @@ def puts(trace: Trace) -> Iterator[Kept]:
             ):
                 for item, element in zip(value.items, listed.elements):
                     yield Kept(call, deref(item), element.value, container, call.path)
+            elif isinstance(value, Array) and isinstance(listed, cst.BaseExpression):
+                yield Kept(call, value, listed, container, call.path)  # row by row
             continue
         if call.name == "operator.setitem":
             key = deref(call.arguments[1].value)
@@ -84,6 +116,28 @@ def _assigned(call: Call) -> cst.BaseExpression | None:
     match statement:
         case cst.SimpleStatementLine(body=[cst.Assign(targets=[_], value=value)]):
             return value
+    return None
+
+
+def taken_apart(trace: Trace, kept: Kept) -> Value | None:
+    """The tensor whose rows a loop goes over, where a row is what is kept: `for row in maps: kept.append(row)`."""
+    name = kept.expression.value if isinstance(kept.expression, cst.Name) else None
+    for loop in kept.call.context.loops() if name is not None else ():
+        node = loop.place.node
+        if not isinstance(node, cst.For) or name not in target_names(node.target):
+            continue
+        if isinstance(node.target, cst.Name):
+            return loop.iterable
+        positions = [
+            number
+            for number, one in enumerate(node.target.elements if isinstance(node.target, cst.Tuple) else ())
+            if isinstance(one.value, cst.Name) and one.value.value == name
+        ]
+        maker = trace.maker(loop.iterable) if loop.iterable is not None and positions else None
+        at = positions[0] - (maker.name == "builtins.enumerate") if maker is not None else -1
+        if maker is not None and maker.name in _SIDE_BY_SIDE and 0 <= at < len(maker.arguments):
+            return maker.arguments[at].value
+        return None
     return None
 
 
@@ -262,10 +316,16 @@ def is_one_per_variable(trace: Trace, loop: Loop | None) -> bool:
 
 
 def is_part_of_one(trace: Trace, kept: Kept, loop: Loop | None) -> bool:
-    """Whether slices of a tensor from before the loop are kept: together they are that tensor, and no more."""
-    taken = trace.subscript(kept.value)
-    whole = trace.maker(taken.receiver) if taken is not None and taken.receiver is not None else None
-    return loop is not None and whole is not None and loop not in whole.context.loops()
+    """Whether slices of a tensor from before the loops are kept: together they are that tensor, and no more."""
+    cut = trace.subscript(kept.value)
+    rows = cut.receiver if cut is not None else taken_apart(trace, kept)
+    whole = trace.maker(rows) if rows is not None else None
+    if loop is None or whole is None:
+        return False
+    made: Context | None = kept.container.context
+    before = {id(frame) for frame in made.frames()} if made is not None else set()
+    filling = {id(frame) for frame in kept.call.context.loops()} - before
+    return not any(id(frame) in filling for frame in whole.context.loops())
 
 
 def is_building(trace: Trace, kept: Kept, loop: Loop | None) -> bool:

@@ -118,7 +118,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     for kept in keeping.puts(trace):
         if in_test(kept.call):
             continue
-        if not (id(kept.value) in targets or keeping.is_computed(trace, kept.value, 0)):
+        whole = keeping.taken_apart(trace, kept) or kept.value
+        if not (id(kept.value) in targets or keeping.is_computed(trace, whole, 0)):
             continue
         rounds = keeping.rounds_of(trace, kept)
         if rounds is None or keeping.is_bounded(trace, kept) or fates.of(kept).reset:
@@ -219,7 +220,7 @@ def _is_modest(kept: keeping.Kept, times: int | None) -> bool:
 
 
 def _fix(fate: Fate, kept: keeping.Kept, scalar: bool) -> Fix | None:
-    if kept.name is None or isinstance(kept.value, Gradients):
+    if kept.name is None or kept.nested or isinstance(kept.value, Gradients):
         return None
     source = kept.call.source
     code, place = source.code(kept.expression), source.place(kept.expression)

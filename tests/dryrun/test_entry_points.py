@@ -38,6 +38,24 @@ CASES = {
         "child-process",
     ),
     "thread": ("import threading\nthreading.Thread(target=train, args=(7,)).start()\n", 7, "thread"),
+    "another thread": (
+        "import asyncio\nasync def main():\n    await asyncio.to_thread(train, n=7)\nasyncio.run(main())\n",
+        7,
+        "thread",
+    ),
+    "executor of a loop": (
+        "import asyncio\nasync def main():\n    loop = asyncio.get_running_loop()\n"
+        "    await loop.run_in_executor(None, train, 7)\nasyncio.run(main())\n",
+        7,
+        "thread",
+    ),
+    "processes of a loop": (
+        "import asyncio\nfrom concurrent.futures import ProcessPoolExecutor\nasync def main():\n"
+        "    with ProcessPoolExecutor(1) as one:\n"
+        "        await asyncio.get_event_loop().run_in_executor(one, train, 7)\nasyncio.run(main())\n",
+        7,
+        "child-process",
+    ),
     "thread pool": (
         "from multiprocessing.pool import ThreadPool\nThreadPool(2).apply(train, (7,))\n",
         7,

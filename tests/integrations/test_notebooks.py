@@ -180,11 +180,25 @@ def test_a_kernel_that_stays_makes_oom101_a_warning(tmp_path: Path) -> None:
     write_notebook(tmp_path / "own.ipynb", SETUP, fit)
     write_notebook(tmp_path / "colab.ipynb", SETUP, fit, colab={"provenance": []})
     write_notebook(tmp_path / "env.ipynb", SETUP, "%env TF_FORCE_GPU_ALLOW_GROWTH=true", fit)
+    for number, code in enumerate(
+        (
+            "from google.colab import drive\ndrive.mount('/content/drive')",
+            "FOLDER = '/kaggle/input/leaves'",
+            "FOLDER = '/data/content/driven'",
+        )
+    ):
+        write_notebook(tmp_path / f"plain{number}.ipynb", SETUP, code, fit)
     done = oomlint("check", ".", "--output-format", "concise", cwd=tmp_path)
     places = {
         row.split(": ")[0]: row.rpartition("(")[2] for row in done.stdout.split("\n") if "OOM101" in row
     }
-    assert places == {"own.ipynb:cell 3:3:17": "warning)", "colab.ipynb:cell 3:3:17": "note)"}
+    assert places == {
+        "own.ipynb:cell 3:3:17": "warning)",
+        "colab.ipynb:cell 3:3:17": "note)",
+        "plain0.ipynb:cell 4:3:17": "note)",
+        "plain1.ipynb:cell 4:3:17": "note)",
+        "plain2.ipynb:cell 4:3:17": "warning)",
+    }
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun import objects
 from oomlint.dryrun.catalog.registry import facet, method, signature
-from oomlint.dryrun.values.base import NONE, Value
+from oomlint.dryrun.values.base import NONE, Const, Unknown, Value, deref
+from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.program import Function, Instance, Method
 
 if TYPE_CHECKING:
@@ -36,6 +37,18 @@ def batch_source(instance: Instance, base: str, run: Run) -> Value:
     """An object of the program's own subclass."""
     own = objects.class_attribute(run, instance, "__getitem__")
     return BatchSource(item=own.function if isinstance(own, Method) else None)
+
+
+def as_batches(data: Value | None, call: Call, run: Run) -> Value | None:
+    """The batches of a program's object, as many as its `__len__` says; other data as it is."""
+    if not isinstance(data, Instance) or not isinstance(data.facet, BatchSource):
+        return data
+    item, length = (run.attribute(data, name, call.place) for name in ("__getitem__", "__len__"))
+    if not isinstance(item, Method):
+        return data
+    element = deref(run.call(item, [Unknown(type="int")], call))
+    count = deref(run.call(length, [], call)) if isinstance(length, Method) else None
+    return Dataset(element, count=count if isinstance(count, Const) else None)
 
 
 @method(BatchSource, "__init__", parameters="workers use_multiprocessing max_queue_size")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.catalog.ducks import as_dataset
 from oomlint.dryrun.catalog.keras import losses
 from oomlint.dryrun.catalog.keras.apply import POLICY
+from oomlint.dryrun.catalog.keras.batch_sources import as_batches
 from oomlint.dryrun.catalog.keras.forward import build_on, outputs_on
 from oomlint.dryrun.catalog.keras.graph import as_symbolic, inner_layers, owned, tensors
 from oomlint.dryrun.catalog.keras.settling import settle
@@ -315,7 +316,7 @@ def predict(call: Call, run: Run) -> Value:
     """`model.predict(x)`: NumPy arrays, one row per sample."""
     model = call.receiver
     assert isinstance(model, Model)
-    data = data_of(call, run)
+    data = as_batches(data_of(call, run), call, run)
     if data is not None:
         prepare(run, model, data, call)
     rows = None if data is None else samples_of(call, data)

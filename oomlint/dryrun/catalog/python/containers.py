@@ -146,6 +146,10 @@ def mapping_get(call: Call, run: Run) -> Value:
             if call.name.endswith("setdefault"):
                 receiver.entries[key.value] = default
             return default
+    elif call.name.endswith("setdefault") and receiver.other is None and isinstance(default, Sequence):
+        receiver.complete = False
+        receiver.other = Sequence(default.kind, context=receiver.context)  # one list stands for all of them
+        return receiver.other
     return join(receiver.other, default) if receiver.other is not None else Unknown()
 
 

@@ -104,6 +104,28 @@ def thread(call: Call, run: Run) -> Value:
     return Opaque("threading.Thread", call)
 
 
+@function("asyncio.to_thread")
+def to_thread(call: Call, run: Run) -> Value:
+    """A call in another thread; `await` gives what it returns."""
+    return _handed_over(call, run, 0, "thread")
+
+
+@function("asyncio.get_running_loop", "asyncio.get_event_loop", "asyncio.new_event_loop")
+def event_loop(call: Call, run: Run) -> Value:
+    """The loop that coroutines run in."""
+    return Opaque("asyncio.loop", call)
+
+
+def _handed_over(call: Call, run: Run, position: int, role: str) -> Value:
+    """A callable among the arguments, called with those behind it."""
+    given = [argument for argument in call.arguments if argument.name is None]
+    if len(given) <= position or any(argument.star for argument in call.arguments):
+        return Unknown()
+    keywords = Mapping({argument.name: argument.value for argument in call.arguments if argument.name})
+    values = [deref(argument.value) for argument in given[position + 1 :]]
+    return run_here(run, given[position].value, values, call, role, keywords)
+
+
 @function(
     "multiprocessing.Process",
     "multiprocessing.context.Process",
@@ -169,6 +191,7 @@ def context(call: Call, run: Run) -> Value:
     "imap_unordered",
     "map_async",
     "starmap",
+    "run_in_executor",
     "Process",
     "Pool",
 )
@@ -182,6 +205,10 @@ def pool_call(call: Call, run: Run) -> Value:
         return process(call, run)
     if receiver.type == "multiprocessing.context" and name == "Pool":
         return process_pool(call, run)
+    if receiver.type == "asyncio.loop" and name == "run_in_executor":
+        pool = deref(call.arguments[0].value) if call.arguments else None
+        in_process = isinstance(pool, Opaque) and pool.type == "process-pool"
+        return _handed_over(call, run, 1, "child-process" if in_process else "thread")
     if receiver.type not in ("process-pool", "thread-pool") or not call.arguments:
         return Unknown()
     role = "child-process" if receiver.type == "process-pool" else "thread"

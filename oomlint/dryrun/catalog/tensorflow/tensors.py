@@ -80,7 +80,8 @@ def cast(call: Call, run: Run) -> Value:
             return Const(float(value.value), value.trail, value.soft)
         return value if isinstance(value.value, int) and dtype is not None else Unknown()
     made = result(call, value, shaped(value), dtype)
-    return still_colours(made, value) if "image" in made.tags else made
+    pictures = "image" in made.tags or ("dataset" in made.tags and (made.rank or 0) >= 2)  # not its labels
+    return still_colours(made, value) if pictures else made
 
 
 def still_colours(made: Array, operand: Value | None) -> Array:
