@@ -4,7 +4,7 @@
 
 Reports the second of several models that are made in the scope of one strategy with several replicas, each with an
 optimizer of its own. Models that belong together are left alone: those that one step calls (a GAN, a teacher and its
-student), parts and cuts of one model, a copy of the other's weights.
+student), parts and cuts of one model, a copy of the other's weights, a saved model that only gives its weights.
 
 ## Why is this bad?
 
@@ -91,6 +91,13 @@ OTHERS = (
     "path",
     "strategy",
     "logger",
+)
+USES = (
+    "keras.Model.compile",
+    "keras.Model.fit",
+    "keras.Model.fit_generator",
+    "keras.Model.train_on_batch",
+    "keras.Model.evaluate",
 )
 
 
@@ -197,8 +204,16 @@ def _unrelated(trace: Trace, models: list[Made]) -> list[Made]:
                 continue
             inputs |= shared
         kept.append(made)
-    together = _used_together(trace, kept)
-    return [made for made in kept if id(made.value) not in related and id(made.value) not in together]
+    related |= _used_together(trace, kept)
+    return [made for made in kept if id(made.value) not in related and not _is_looked_at(trace, made)]
+
+
+def _is_looked_at(trace: Trace, made: Made) -> bool:
+    """Whether a loaded model is never called, compiled or trained: its weights are wanted, or what it predicts."""
+    if not made.call.name.startswith("keras.models.load_model"):
+        return False
+    uses = (*USES, "keras.Model.__call__")
+    return not any(call.receiver is made.value for call in trace.calls(*uses))
 
 
 def _values(call: Call) -> Iterable[Value]:

@@ -98,7 +98,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         sequences = call.argument("sequences")
         where = None if sequences is None else _per_batch(call)
-        if sequences is None or where is None or _cut(trace, call, sequences.value):
+        if (
+            sequences is None
+            or where is None
+            or _cut(trace, call, sequences.value)
+            or _cut_after(trace, call)
+        ):
             continue
         yield RULE.finding(
             call.place,
@@ -254,3 +259,14 @@ def _cut(trace: Trace, call: Call, value: Value) -> bool:
     if any(_sliced(element) or "few" in tags_of(element) for element in elements[1:]):
         return True
     return any((made := trace.maker(element)) is not None and _bounds(made) for element in elements[1:])
+
+
+def _cut_after(trace: Trace, call: Call) -> bool:
+    """Whether what was padded is taken apart again, in windows of some length."""
+    for taken in trace.calls("operator.getitem"):
+        if taken.receiver is None or deref(taken.receiver) is not deref(call.result):
+            continue
+        parts = keys_of(deref(taken.arguments[1].value)) if len(taken.arguments) > 1 else None
+        if parts and any(_ends(deref(part)) for part in parts[1:]):
+            return True
+    return False

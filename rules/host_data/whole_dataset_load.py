@@ -79,6 +79,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import libcst as cst
 from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator
 from oomlint.rules.host_data.feeds import feeds
 from oomlint.rules.host_data.filled_arrays import filled_by_files
@@ -87,10 +88,11 @@ from oomlint.dryrun.catalog.arrays.loading import Unpickled
 from oomlint.dryrun.catalog.arrays.making import LOADED, PART, blanks_of, loads_of
 from oomlint.dryrun.catalog.arrays.operators import FEW_ROWS
 from oomlint.dryrun.catalog.python.files import is_document
+from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Sequence, deref, tags_of
+from oomlint.dryrun.values.base import Const, Sequence, Unknown, deref, tags_of
 from oomlint.dryrun.values.shapes import dimension_at
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -132,7 +134,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     yield from _adapted(trace)
     for load in loads.values():
         whole = _whole(trace, load)
-        found = _sized(load, whole, settings) or (None if whole is not None else _unsized(load))
+        found = _sized(load, whole, settings) or (None if whole is not None else _unsized(trace, load))
         if found is not None:
             yield found
 
@@ -192,7 +194,7 @@ def _whole(trace: Trace, load: Load) -> Array | None:
     return None
 
 
-def _unsized(load: Load) -> Finding | None:
+def _unsized(trace: Trace, load: Load) -> Finding | None:
     """Of unknown size, where it plainly is what a model is trained on."""
     inputs = [(feed, array) for feed, array, is_input in load.fed if is_input and _open(array)]
     if not inputs or in_generator(load.call.context):
@@ -201,6 +203,8 @@ def _unsized(load: Load) -> Finding | None:
     rounds = set(load.call.context.loops())
     if rounds & set(feed.context.loops()):
         return None  # one file after another: only one is held
+    if not rounds and _is_one_of_many(trace, load.call):
+        return None  # a piece that another takes the place of
     reads = "reads the whole data set into memory; how large it is does not show here"
     if rounds:
         reads = "reads file after file, and all are kept in memory; how large they are does not show here"
@@ -212,6 +216,23 @@ def _unsized(load: Load) -> Finding | None:
         help=_help(load.call),
         fix=Fix(_help(load.call), Safety.DISPLAY),
     )
+
+
+def _is_one_of_many(trace: Trace, call: Call) -> bool:
+    """Whether the file's name is taken out of a list by a number that changes: `np.load(self.pieces[number])`."""
+    match call.arguments[0].place.node if call.arguments else None:
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Call() as made))]):
+            found = next((deref(other.result) for other in trace.all_calls() if other.node is made), None)
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=named))]):
+            bound = [
+                one.value for one in trace.assigns() if one.index < call.index and one.path == dotted(named)
+            ]
+            found = deref(bound[-1]) if bound else None
+        case _:
+            return False
+    if isinstance(found, Array):
+        return found.shape == ()
+    return isinstance(found, Unknown) and found.type == "int"
 
 
 def _open(array: Array | Unpickled) -> bool:

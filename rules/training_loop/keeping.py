@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.loops import target_names
-from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Within
+from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Role, Within
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset, leaves
@@ -30,6 +30,10 @@ SESSIONS = ("tf.Session.", "tf.InteractiveSession.")
 OF_A_GRAPH = frozenset(
     ["tf.assign", "tf.assign_add", "tf.assign_sub", "tf.placeholder", "tf.get_variable", "tf.Print"]
 )
+# What runs a function anew for each element of a data set.
+PER_ELEMENT = frozenset(["tf.data.map", "tf.py_function", "tf.numpy_function"])
+# Methods that only a variable has.
+ASSIGNING = frozenset(["assign", "assign_add", "assign_sub"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +105,22 @@ def _puts(trace: Trace) -> Iterator[Kept]:
         if call.name == "operator.setitem":
             key = deref(call.arguments[1].value)
             expression = _assigned(call)
-            if expression is None or (isinstance(key, Const) and not key.soft):
+            if expression is None or _is_fixed(key):
                 continue  # the same entry in every round
         elif last.arg is not None:
             expression = last.arg.value
         else:
             continue
         yield Kept(call, value, expression, container, call.path)
+
+
+def _is_fixed(key: Value) -> bool:
+    """Whether a key is the same in every round: a constant, or a tuple of nothing else."""
+    if isinstance(key, Sequence):
+        return (
+            key.kind == "tuple" and key.items is not None and all(_is_fixed(deref(one)) for one in key.items)
+        )
+    return isinstance(key, Const) and not key.soft
 
 
 def _assigned(call: Call) -> cst.BaseExpression | None:
@@ -204,6 +217,8 @@ def rounds_of(trace: Trace, kept: Kept) -> tuple[Loop | None, int | None] | None
             return None  # a new container in every round
         if isinstance(frame, Body):
             break
+    if any(isinstance(frame, Role) and frame.name in PER_ELEMENT for frame in made.frames()):
+        return None  # a new container for every element of a data set
     outside = around = list(context.frames())
     for index, frame in enumerate(outside):
         if isinstance(frame, Within) and isinstance(deref(frame.manager), Tape):
@@ -259,10 +274,15 @@ def _is_one_per_thing(trace: Trace, kept: Kept, loop: Loop) -> bool:
     if kept.call.name == "operator.setitem":
         counted = kept.call.arguments[1].value
         key = deref(counted)
-        kind = type(key.value).__name__ if isinstance(key, Const) else getattr(key, "type", None)
-        return kind != "int" and not _is_data(loop)
+        named = [deref(one) for one in key.items] if isinstance(key, Sequence) and key.items else [key]
+        return not any(_is_number(part) for part in named) and not _is_data(loop)
     made = kept.expression
     return isinstance(made, cst.Call) and any(uses(cst.Arg(made.func), name) for name in names)
+
+
+def _is_number(key: Value) -> bool:
+    kind = type(key.value).__name__ if isinstance(key, Const) else getattr(key, "type", None)
+    return kind == "int" and not (isinstance(key, Const) and not key.soft)
 
 
 def _is_data(loop: Loop) -> bool:
@@ -301,9 +321,13 @@ def _is_in_a_text(use: Use) -> bool:
 
 
 def is_one_per_variable(trace: Trace, loop: Loop | None) -> bool:
-    """Whether the loop differentiates with respect to what it goes over: a model has so many variables and no more."""
+    """Whether the loop goes over variables: it differentiates with respect to them, or assigns to each."""
     node = loop.place.node if loop is not None else None
     names = target_names(node.target) if isinstance(node, cst.For) else []
+    if isinstance(node, cst.For) and any(
+        _is_assigned_to(use) for name in names for use in uses(node.body, name)
+    ):
+        return True
     for call in trace.calls("tf.GradientTape.gradient", "tf.GradientTape.jacobian") if names else ():
         source = call.argument("sources") or call.argument("source")
         if (
@@ -312,6 +336,22 @@ def is_one_per_variable(trace: Trace, loop: Loop | None) -> bool:
             and any(frame is loop for frame in call.context.loops())
         ):
             return True
+    return False
+
+
+def _is_assigned_to(use: Use) -> bool:
+    """Whether a use is the variable, or its number, in `variable.assign(...)`, `variables[i].assign_add(...)`."""
+    match use.around:
+        case [cst.Attribute(attr=cst.Name(value=name)), cst.Call(), *_]:
+            return name in ASSIGNING
+        case [
+            cst.Index(),
+            cst.SubscriptElement(),
+            cst.Subscript(),
+            cst.Attribute(attr=cst.Name(value=name)),
+            *_,
+        ]:
+            return name in ASSIGNING
     return False
 
 

@@ -2,9 +2,9 @@
 
 ## What it does
 
-Reports `model.predict` on a single item (`x[None]`, `np.expand_dims(x, 0)`, `x[i:i + 1]`) in every round of a loop. It
-does not report the prediction of batches, of a fixed item once per epoch, `predict_on_batch`, or a few rounds. With
-TensorFlow's Keras before 2.4 it is a warning, for batches too.
+Reports `model.predict` on a single item (`x[None]`, `np.expand_dims(x, 0)`, `x[i:i + 1]`) in every round of a loop.
+It does not report the prediction of batches, of a fixed item once per epoch, `predict_on_batch`, a few rounds, or
+rounds that wait for `input()`. With TensorFlow's Keras before 2.4 it is a warning, for batches too.
 
 ## Why is this bad?
 
@@ -116,6 +116,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             _is_large(deref(argument.value))
             or _is_fixed(trace, call, loop)
             or _is_epoch(trace, single, call, loop)
+            or _asks_somebody(loop)
         ):
             continue
         seen.add(id(call.node))
@@ -159,6 +160,12 @@ def _is_epoch(trace: Trace, single: SingleItems, predicted: Call, loop: Loop) ->
         if call.name in FITS and not (data is not None and single.holds(data)):
             return True
     return False
+
+
+def _asks_somebody(loop: Loop) -> bool:
+    """Whether every round waits for somebody to type something: beside that no call takes long."""
+    found = uses(loop.place.node, "input") if loop.kind in ("for", "while") else []
+    return any(isinstance(use.parent, cst.Call) and use.parent.func is use.node for use in found)
 
 
 def _finding(trace: Trace, call: Call, loop: Loop, alone: bool, old: bool) -> Finding:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.keras.dims import known
 from oomlint.dryrun.catalog.keras.graph import Node, inner_layers, shape_of_tensor, tensors
+from oomlint.dryrun.queries.contradicted import is_contradicted
 from oomlint.dryrun.queries.tensor_sizes import source_of
 from oomlint.dryrun.queries.trained_models import trained_models
 from oomlint.dryrun.values.arrays import ITEMSIZE, Array, Dim, Shape
-from oomlint.dryrun.values.base import Const, Value
+from oomlint.dryrun.values.base import Const, Value, merge
 from oomlint.dryrun.values.training import Layer, Model
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def _kernel(layer: Layer) -> Kernel | None:
     if found is None:
         return None
     flattened, flatten = found
+    if is_contradicted(layer.made_by.context, merge(*(dim.trail for dim in flattened if dim is not None))):
+        return None
     policy = layer.attributes.get("_policy")
     kind = str(policy.value) if isinstance(policy, Const) else "float32"
     return Kernel(

@@ -260,6 +260,8 @@ class _Query:
             return None if context is None else (context, None)
         if not isinstance(value, Array) or value.library not in ("numpy", "pandas") or value.shape == ():
             return None
+        if value.size is None and value.rank == 1:
+            return None  # a number for each sample, as an order is that the samples are taken in
         item = self.trace.subscript(value)
         if item is not None and item.receiver is not None:
             index = deref(item.arguments[1].value)
