@@ -138,7 +138,7 @@ def call_depth(size: int) -> str:
     )
 
 
-@shape("calls", "functions, each calling twice", 50)
+@shape("calls", "functions, each calling twice", 100)
 def call_doubling(size: int) -> str:
     return (
         "def f0(a):\n    return a\n"

@@ -66,7 +66,7 @@ def execute_module(run: Run, source: Source) -> None:
                 scope=run.scope,
                 name=name,
             )
-            run.state.set((run.scope, name), definition)
+            run.state.bind(run.scope, name, definition)
         elif statements.execute_block(run, (statement,)) is not Flow.ON:
             return
 

@@ -325,7 +325,7 @@ def _named(run: Run, node: cst.NamedExpr) -> Value:
         scope = scope.parent
     if isinstance(node.target, cst.Name):
         value = value.bound(node.target.value, run.place(node.value))
-        run.state.set((scope, node.target.value), value)
+        run.state.bind(scope, node.target.value, value)
     return value
 
 

@@ -126,10 +126,10 @@ def execute_from(run: Run, node: cst.ImportFrom) -> None:
     if isinstance(node.names, cst.ImportStar):
         source = resolve(run, defer(run, package, level))
         if isinstance(source, ProjectModule):
-            for layer in run.state.layers:
-                for (scope, name), value in list(layer.items()):
-                    if scope is source.scope and not name.startswith("_"):
-                        bind(run, name, value)
+            for name in list(source.scope.names):
+                value = run.state.get((source.scope, name))
+                if value is not None and not name.startswith("_"):
+                    bind(run, name, value)
             run.scope.stars.extend(source.scope.stars)
         elif isinstance(source, Library):
             run.scope.stars.append(source.spelled or source.name)
@@ -194,7 +194,7 @@ def star_member(run: Run, scope: Scope, name: str) -> Value | None:
 def bind(run: Run, name: str, value: Value) -> None:
     """Bind a name where the statement stands."""
     scope = run.scope.module if name in run.scope.globals and run.scope.module else run.scope
-    run.state.set((scope, name), value)
+    run.state.bind(scope, name, value)
 
 
 def note_library(run: Run, name: str, node: cst.CSTNode) -> None:

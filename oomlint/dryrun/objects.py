@@ -136,9 +136,9 @@ def set_attribute(run: Run, owner: Value, name: str, value: Value) -> None:
             if name == "trainable" and owner.facet is not None:
                 set_attribute(run, owner.facet, name, value)  # what is trained is asked of the layer or model
         case Class():
-            run.state.set((owner.scope, name), value)
+            run.state.bind(owner.scope, name, value)
         case ProjectModule():
-            run.state.set((owner.scope, name), value)
+            run.state.bind(owner.scope, name, value)
         case Const() | Library() | Function():
             pass
         case _:

@@ -26,6 +26,8 @@ class Scope:
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
     stars: list[str] = field(default_factory=list)  # libraries imported with `*`
+    # What a module has bound, on whichever way, in the order of the first time: `from module import *` asks for it.
+    names: dict[str, None] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<scope {self.kind}>"
@@ -52,6 +54,12 @@ class State:
     def set(self, key: Key, value: Value) -> None:
         """Write into the innermost overlay."""
         self.layers[-1][key] = value
+
+    def bind(self, scope: Scope, name: str, value: Value) -> None:
+        """Bind a name, into the innermost overlay."""
+        if scope.kind == "module":
+            scope.names[name] = None
+        self.layers[-1][scope, name] = value
 
     def set_attribute(self, owner: Any, name: str, value: Value, outermost: bool = False) -> None:
         """Write an attribute of an object; into the outermost overlay what holds on every way."""

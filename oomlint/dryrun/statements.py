@@ -64,7 +64,7 @@ def assign(run: Run, target: cst.CSTNode, value: Value, origin: cst.CSTNode, aug
                 while outer is not None and run.state.get((outer, name)) is None:
                     outer = outer.parent
                 scope = outer or scope
-            run.state.set((scope, name), value)
+            run.state.bind(scope, name, value)
             made = Assign(name, value, run.place(target), run.context, augmented=augmented)
             made.statement = run.statement
             run.trace.add(made)
@@ -202,11 +202,11 @@ def _function(run: Run, node: cst.FunctionDef) -> None:
             function.defaults[parameter.name.value] = default
     run.functions.append(function)
     value = classes.decorate(run, function, node.decorators)
-    run.state.set((run.scope, function.name), value)
+    run.state.bind(run.scope, function.name, value)
 
 
 def _class(run: Run, node: cst.ClassDef) -> None:
-    run.state.set((run.scope, node.name.value), classes.define_class(run, node))
+    run.state.bind(run.scope, node.name.value, classes.define_class(run, node))
 
 
 # --- branches ---------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ def _match(run: Run, node: cst.Match) -> Flow:
 def _bind_pattern(run: Run, pattern: cst.CSTNode, subject: Value) -> None:
     """Names that a pattern captures: the subject itself for a bare name, unknown parts below."""
     if isinstance(pattern, cst.MatchAs) and pattern.name is not None:
-        run.state.set((run.scope, pattern.name.value), subject)
+        run.state.bind(run.scope, pattern.name.value, subject)
     for child in pattern.children:
         if isinstance(
             child,
@@ -312,7 +312,7 @@ def _bind_pattern(run: Run, pattern: cst.CSTNode, subject: Value) -> None:
         ):
             _bind_pattern(run, child, Unknown())
         elif isinstance(child, cst.Name) and isinstance(pattern, cst.MatchStar):
-            run.state.set((run.scope, child.value), Unknown())
+            run.state.bind(run.scope, child.value, Unknown())
 
 
 def _with(run: Run, node: cst.With) -> Flow:
