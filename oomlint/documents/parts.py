@@ -225,15 +225,21 @@ def _tidied(part: Part, edits: list[TextEdit]) -> list[TextEdit]:
     """Edits that reach behind the part's last row, held inside of it."""
     size = len(part.text)
     tidy: list[TextEdit] = []
+    last = None  # where the last row begins, if it goes: rows that are put in there are the last ones
     for edit in edits:
         if edit.end <= size:
             tidy.append(edit)
             continue
         start, text = edit.start, edit.text.removesuffix("\n").removesuffix("\r")
         row = part.rows.row(start)
+        if not text and start == part.rows.start(row) and not _has_newline(part):
+            last = start
         if not text and row > 1 and start == part.rows.start(row) and not _has_newline(part):
             above_end = part.rows.end(row - 1)
             if not any(above_end <= other.start <= start for other in edits if other is not edit):
                 start = above_end  # the row above is the last one now, and has no newline either
         tidy.append(TextEdit(start, size, text))
+    put = [number for number, edit in enumerate(tidy) if edit.start == edit.end == last]
+    for number in put[-1:]:
+        tidy[number] = replace(tidy[number], text=tidy[number].text.removesuffix("\n").removesuffix("\r"))
     return tidy

@@ -29,6 +29,8 @@ def discover(
     What is wrong with a path (it does not exist, a folder cannot be read) goes into `problems`.
     """
     found: dict[str, None] = {}
+    named: set[str] = set()
+    links: list[str] = []
     wrong: list[str] = [] if problems is None else problems
     for path in paths:
         absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow symlinks
@@ -40,14 +42,31 @@ def discover(
         if _is_forced_out(absolute, is_folder, settings_of):
             continue
         if is_folder:
-            found.update(dict.fromkeys(_walk(absolute, settings_of(absolute), wrong)))
+            found.update(dict.fromkeys(_walk(absolute, settings_of(absolute), wrong, links)))
         elif exists:
             found[str(absolute)] = None
+            named.add(str(absolute))
         else:
             wrong.append(f"{path}: no such file or folder")
+    for link in _second_names(found, [link for link in links if link not in named]):
+        del found[link]
     # As paths are sorted, folder by folder; as text, which is compared ten times as fast.
     in_order = sorted(found, key=lambda text: os.path.normcase(text).split(os.sep))  # noqa: PTH206
     return [Path(text) for text in in_order]
+
+
+def _second_names(found: Iterable[str], links: list[str]) -> list[str]:
+    """Links in folders to files that are there without them: what is said of a file is said, and mended, once."""
+    if not links:
+        return []
+    second = []
+    real = {os.path.realpath(path) for path in set(found).difference(links)}
+    for link in sorted(set(links)):
+        target = os.path.realpath(link)
+        if target in real:
+            second.append(link)
+        real.add(target)
+    return second
 
 
 def _is_forced_out(path: Path, is_folder: bool, settings_of: Callable[[Path], Settings]) -> bool:
@@ -67,7 +86,7 @@ def is_left_out(path: Path, settings: Settings, named: Container[Path] = ()) -> 
     return False
 
 
-def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[str]:
+def _walk(top: Path, settings: Settings, wrong: list[str], links: list[str]) -> Iterator[str]:
     excluded = Patterns((*settings.exclude, *settings.extend_exclude), top, settings.root)
     included = Patterns(settings.extend_include, top, settings.root)
     pending: list[tuple[str, GitIgnores]] = [
@@ -95,6 +114,8 @@ def _walk(top: Path, settings: Settings, wrong: list[str]) -> Iterator[str]:
             if is_folder:
                 pending.append((child.path, ignores))
             elif _is_file(child, wrong):
+                if child.is_symlink():
+                    links.append(child.path)
                 yield child.path
 
 

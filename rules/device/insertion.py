@@ -7,12 +7,22 @@ from collections.abc import Iterable
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.trace import Body, Trace
 from oomlint.findings.model import Fix, Safety
-from oomlint.syntax.blocks import imports_of, index_of
+from oomlint.syntax.blocks import imports_of, index_of, names_bound
 from oomlint.syntax.edits import AddImport, Edit, InsertAfter
+from oomlint.syntax.source import Source
+
+# What a GPU is called in the lines that are put in, if the script has no other use for the name.
+NAMES = ("gpu", "device", "one_gpu")
+
+
+def name_of_a_gpu(source: Source) -> str:
+    """A name that the script binds to nothing."""
+    bound = names_bound(source.module)
+    return next((name for name in NAMES if name not in bound), "each_gpu")
 
 
 def after_imports(trace: Trace, lines: Iterable[str], message: str) -> Fix | None:
-    """Insert lines (`{tf}` stands for TensorFlow) after the imports of TensorFlow, Keras or data sets."""
+    """Insert lines (`{tf}`: TensorFlow, `{gpu}`: a free name) after the imports of TensorFlow, Keras or data sets."""
     imports = imports_of(trace.source, "tensorflow", ("keras", "tf_keras", "tensorflow_datasets"))
     if imports is None or any(module.startswith("tensorflow.compat.v1") for module, _ in trace.imports):
         return None  # a session has its own options
@@ -20,7 +30,8 @@ def after_imports(trace: Trace, lines: Iterable[str], message: str) -> Fix | Non
     if last is None:
         return None
     name = imports.name or "tf"
-    block = ["", *(line.replace("{tf}", name) for line in lines)]
+    gpu = name_of_a_gpu(trace.source)
+    block = ["", *(line.replace("{tf}", name).replace("{gpu}", gpu) for line in lines)]
     statements = trace.source.module.body
     if last + 1 < len(statements) and not getattr(
         trace.source.written(statements[last + 1]), "leading_lines", ()

@@ -51,6 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from oomlint.rules.device.insertion import name_of_a_gpu
 
 from oomlint.dryrun.catalog.tensorflow.config import ONE, SEVERAL
 from oomlint.dryrun.queries import gpu_setup
@@ -275,9 +276,10 @@ def _fix(call: Call, device: Device) -> Fix | None:
         return None
     if not isinstance(alone[0], cst.Expr) or alone[0].value is not call.node:
         return None
-    line = call.source.code(call.node).replace(call.source.code(subscript), "gpu", 1)
+    gpu = name_of_a_gpu(call.source)
+    line = call.source.code(call.node).replace(call.source.code(subscript), gpu, 1)
     written = statement.source.written(statement.node)
     comment = written.trailing_whitespace.comment if isinstance(written, cst.SimpleStatementLine) else None
     ending = f"  {comment.value}" if comment is not None else ""
-    lines = (f"for gpu in {call.source.code(subscript.value)}:", f"    {line}{ending}")
+    lines = (f"for {gpu} in {call.source.code(subscript.value)}:", f"    {line}{ending}")
     return Fix(message, Safety.UNSAFE, (InsertBefore(statement, lines), RemoveStatement(statement)))

@@ -91,8 +91,8 @@ FITS = ("keras.Model.fit", "keras.Model.fit_generator")
 TRAINS = (*FITS, "keras.Model.train_on_batch", "keras.Optimizer.apply_gradients", "keras.Optimizer.minimize")
 VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
 BLOCK = (
-    'for gpu in {tf}.config.list_physical_devices("GPU"):',
-    "    {tf}.config.experimental.set_memory_growth(gpu, True)",
+    'for {gpu} in {tf}.config.list_physical_devices("GPU"):',
+    "    {tf}.config.experimental.set_memory_growth({gpu}, True)",
 )
 OF_TENSORFLOW_2 = (
     "switch growth on for every GPU after the imports, before anything makes a tensor, variable or dataset"

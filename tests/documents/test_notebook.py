@@ -146,6 +146,14 @@ def test_a_removed_last_row_leaves_no_empty_one() -> None:
     assert [cell["source"] for cell in json.loads(after.raw)["cells"]] == [["x = 1"], "z = 3"]
 
 
+def test_rows_that_take_the_place_of_the_last_one_end_as_it_did() -> None:
+    document = notebook(code(["x = 1\n", "y = 2"]), code("z = 3"))
+    start = document.text.index("y")
+    rows = [TextEdit(start, start, "for y in x:\n    f(y)\n"), TextEdit(start, start + len("y = 2\n"), "")]
+    after = document.with_edits(rows)
+    assert json.loads(after.raw)["cells"][0]["source"] == ["x = 1\n", "for y in x:\n", "    f(y)"]
+
+
 def test_an_edit_over_two_cells_or_of_a_magic_is_refused() -> None:
     document = notebook(code("x = 1\n%cd a\n%time y = f(2)"), code("z = 3"))
     with pytest.raises(DocumentError, match="two cells"):

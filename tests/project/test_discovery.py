@@ -55,6 +55,17 @@ def test_each_file_once(tree):
     ]
 
 
+def test_a_link_to_what_is_there_anyway_is_no_second_file(tree, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "shared.py"
+    elsewhere.write_text("x = 1\n", encoding="utf-8")
+    for name, target in (("again.py", tree / "train.py"), ("one.py", elsewhere), ("two.py", elsewhere)):
+        (tree / "pkg" / name).symlink_to(target)
+    assert _names(tree, tree / "pkg") == ["pkg/again.py", "pkg/deep/data.py", "pkg/model.py", "pkg/one.py"]
+    whole = ["gen/made.py", "pkg/deep/data.py", "pkg/model.py", "pkg/one.py", "tests/test_it.py", "train.py"]
+    assert _names(tree) == whole
+    assert "pkg/again.py" in _names(tree, tree, tree / "pkg" / "again.py")
+
+
 def test_gitignore_of_every_level_counts(tree):
     (tree / ".gitignore").write_text("gen/\n*.gen.py\n", encoding="utf-8")
     (tree / "pkg" / "a.gen.py").write_text("", encoding="utf-8")
