@@ -36,9 +36,10 @@ def write(estimate: Estimate, arguments: argparse.Namespace) -> int:
     if path is None:
         sys.stdout.write(text)
     else:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        from oomlint.documents.replacing import write_file
         from oomlint.estimate.verdicts import headline
 
+        write_file(path, text.encode("utf-8", "backslashreplace"))
         print(f"{headline(estimate)} (report: {path})")
     return 1 if estimate.verdict == "does-not-fit" and not arguments.exit_zero else 0
 

@@ -114,6 +114,7 @@ def complain(lines: Iterable[str]) -> None:
 
 
 def _write(text: str, arguments: argparse.Namespace, *, aside: bool = False) -> None:
+    from oomlint.documents.replacing import write_file
     from oomlint.project.configuration import ConfigurationError
 
     if arguments.output_file is None:
@@ -121,7 +122,7 @@ def _write(text: str, arguments: argparse.Namespace, *, aside: bool = False) -> 
         return
     try:
         # A name that is no UTF-8 is written as on a terminal.
-        arguments.output_file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+        write_file(arguments.output_file, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise ConfigurationError(f"{arguments.output_file}: {error.strerror or error}") from None
 

@@ -23,6 +23,22 @@ def replace_file(target: Path, expected: bytes, content: bytes) -> None:
     """
     if target.read_bytes() != expected:
         raise ChangedMeanwhile
+    _replace(target, expected, content)
+
+
+def write_file(target: Path, content: bytes) -> None:
+    """Put `content` in a file, whether it is there or not: whole or not at all, but for pipes and devices."""
+    if target.exists() and not target.is_file():
+        target.write_bytes(content)
+        return
+    target = target.resolve()
+    if target.exists():
+        _replace(target, target.read_bytes(), content)
+    else:
+        create_file(target, content)
+
+
+def _replace(target: Path, expected: bytes, content: bytes) -> None:
     if not os.access(target, os.W_OK):
         # Renaming over a read-only file would work; but somebody said hands off.
         raise PermissionError(errno.EACCES, "the file is read-only", str(target))

@@ -98,12 +98,9 @@ class Baseline:
             before = self.file.read_bytes() if self.file.exists() else None
             if before == raw:
                 return False
-            if before is None:
-                replacing.create_file(self.file.resolve(), raw)
-            else:
-                replacing.replace_file(self.file.resolve(), before, raw)
-        except (OSError, replacing.ChangedMeanwhile) as error:
-            raise ConfigurationError(f"{self.file}: {getattr(error, 'strerror', None) or error}") from None
+            replacing.write_file(self.file, raw)
+        except OSError as error:
+            raise ConfigurationError(f"{self.file}: {error.strerror or error}") from None
         return True
 
     def compared(self, diagnostics: Sequence[Diagnostic]) -> Compared:
