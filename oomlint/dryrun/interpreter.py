@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun import calls, classes, definitions, expressions, loops, objects, statements
+from oomlint.dryrun import calls, classes, counters, definitions, expressions, loops, objects, statements
 from oomlint.dryrun.calls import Activation
 from oomlint.dryrun.catalog.registry import Catalog, Iteration, load
 from oomlint.dryrun.flow import Flow, count
@@ -64,6 +64,7 @@ class Run:
         self.modules: dict[int, ProjectModule] = {}
         self.imported: list[range] = []  # numbers of the events of modules' top levels
         self.loop_facts: dict[int, loops.BodyFacts] = {}
+        self.counters: dict[int, counters.Facts] = {}
         self.rounds = 1  # of unrolled loops around what is being run
         self.fuel = FUEL_FLOOR
         # Steps left in other modules, while functions are entered that nobody calls; and, while in another module, the

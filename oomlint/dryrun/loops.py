@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from oomlint.dryrun import imports, operators, subscripts
+from oomlint.dryrun import counters, imports, operators, subscripts
 from oomlint.dryrun.catalog.registry import Iteration
 from oomlint.dryrun.flow import Flow, Ways
 from oomlint.dryrun.state import Key, Scope
@@ -200,10 +200,11 @@ _SILENT = frozenset((cst.FunctionDef, cst.ClassDef, cst.Lambda))
 class BodyFacts:
     """What a look over a loop's body tells before it is taken."""
 
-    __slots__ = ("assigned", "jumps", "trains")
+    __slots__ = ("assigned", "called", "jumps", "trains")
 
     def __init__(self) -> None:
         self.assigned: set[str] = set()
+        self.called: set[str] = set()
         self.trains = False
         self.jumps: list[cst.CSTNode] = []
 
@@ -225,6 +226,7 @@ def body_facts(run: Run, node: Any) -> BodyFacts:
             case cst.For() | cst.While():
                 inner = body_facts(run, current)
                 facts.assigned |= inner.assigned
+                facts.called |= inner.called
                 facts.trains = facts.trains or inner.trains
                 if isinstance(current, cst.For):
                     facts.assigned.update(target_names(current.target))
@@ -240,6 +242,8 @@ def body_facts(run: Run, node: Any) -> BodyFacts:
                 facts.trains = True
             case cst.Break() | cst.Continue():
                 facts.jumps.append(current)
+        if isinstance(current, cst.Call) and (path := imports.dotted(current.func)):
+            facts.called.add(path)
         stack.extend(code_children(current))
     return facts
 
@@ -260,6 +264,7 @@ def _soften_assigned(run: Run, facts: BodyFacts) -> None:
                     run.state.set(key, value.softened())
                 break
             scope = scope.parent
+    counters.soften_counted(run, facts.called)
 
 
 def soften(value: Value) -> Value:

@@ -55,6 +55,7 @@ Unsafe: the array is whole only after the loop. It is offered where the loop's b
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 from oomlint.rules.host_data.amounts import in_generator
@@ -99,7 +100,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     seen: set[int] = set()
     for call in trace.calls(*_GROWING):
         loop = call.context.innermost(Loop)
-        if loop is None or loop.unrolled or loop.kind == "comprehension" or id(call.node) in seen:
+        if loop is None or loop.kind == "comprehension" or id(call.node) in seen:
+            continue
+        if loop.unrolled and (number(loop.trip) or 0) <= FEW_ROUNDS:
             continue
         pieces = _pieces(call)
         if pieces is None or in_generator(call.context) or in_test(call):
@@ -167,6 +170,8 @@ def _renewed(trace: Trace, call: Call, loop: Loop) -> bool:
         if assign.path != target or loop not in assign.context.loops() or assign is bound:
             continue
         cut = trace.maker(assign.value)
+        if cut is not None and cut.node is call.node:
+            continue  # the same line in another round
         own = cut is not None and cut.name == "operator.getitem" and cut.path == target
         if own or (assign.context.innermost(Loop) is loop and list(assign.context.since(loop)) == []):
             return True
@@ -177,10 +182,15 @@ def _matters(call: Call, piece: Value, loop: Loop, trained: bool, settings: Sett
     """Whether what grows is data, and may grow large."""
     rounds = number(loop.trip)
     if rounds is not None:
-        size = piece.size if isinstance(piece, Array) else None
+        size = None
+        if isinstance(piece, Array):  # NumPy's numbers have eight bytes at most, complex ones left aside
+            size = piece.size or replace(piece, dtype="float64").size
         if size is not None and loop.trip is not None:
             held = size.times(loop.trip, "rounds").times(Const(2), "copies")
-            return over(held, settings.budget.host) is not None
+            if over(held, settings.budget.host) is None:
+                return False
+            if isinstance(piece, Array) and piece.dtype is not None:
+                return True
         if rounds <= FEW_ROUNDS:
             return False
     if isinstance(piece, Array) and piece.shape == ():

@@ -87,6 +87,8 @@ RULE = Rule(
 HELP = {
     "number": "pass a tensor (`tf.constant`, `tf.range` instead of `range`, `optimizer.iterations`) or give the "
     "function an `input_signature`",
+    "numbers": "pass one tensor (`tf.constant`) of them, padded to one length, or give the function an "
+    "`input_signature` with None for the length",
     "string": "keep what needs the text outside of the function, or pass a tensor",
     "callable": "make it once before the loop, or let the function close over it",
     "object": "make it once before the loop, and pass the tensors in it",

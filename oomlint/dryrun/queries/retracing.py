@@ -33,24 +33,12 @@ if TYPE_CHECKING:
     from oomlint.dryrun.trace import Argument, Call, Trace
     from oomlint.syntax.place import Place
 
-_FILLED = (
-    "zeros",
-    "ones",
-    "fill",
-    "full",
-    "empty",
-    "normal",
-    "uniform",
-    "rand",
-    "randn",
-    "random",
-    "standard_normal",
-)
+_FILLED = frozenset("zeros ones fill full empty normal uniform rand randn random standard_normal".split())
 
 
 @dataclass(frozen=True, slots=True)
 class Retraced:
-    """One argument that changes. `kind` is number, string, callable, object, list or shape."""
+    """One argument that changes. `kind` is number, numbers, string, callable, object, list or shape."""
 
     name: str
     place: Place
@@ -231,6 +219,9 @@ def _structure(node: cst.CSTNode, value: Value, context: Context, changes: Chang
         case cst.Dict(elements=entries):
             parts = [entry.value for entry in entries]
             values = list(value.entries.values()) if isinstance(value, Mapping) else None
+        case cst.ListComp(elt=element, for_in=walk) if isinstance(value, Sequence) and python_type(value.any):
+            change = changes.of(walk.iter, context) or changes.of(element, context)
+            return None if change is None else _found("numbers", "every new list of Python values", change)
         case _:
             return None
     if values is None or len(values) != len(parts):

@@ -1,0 +1,142 @@
+"""What the methods and functions that a loop calls count on: `self.step += 1`, `global step`.
+
+A loop is taken once. What its own body replaces, `loops` softens; this finds what is replaced out of sight of it, so
+that `if self.step % 4 == 0` in a method is no condition that the first round decides for all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from oomlint.dryrun import imports
+from oomlint.dryrun.state import Key, Scope
+from oomlint.dryrun.values.base import Const, Value, deref
+from oomlint.dryrun.values.program import Class, Function, Instance
+from oomlint.syntax.children import code_children
+from oomlint.syntax.uses import names_in
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.interpreter import Run
+
+# An agent has a memory that has a counter; what lies deeper, or is called further down, is not looked for.
+DEPTH = 3
+
+
+def soften_counted(run: Run, called: set[str]) -> None:
+    """Numbers that what a loop calls counts on, so that they decide no branch in it."""
+    seen: set[int] = set()
+    for path in called:
+        value = _looked_up(run, path.partition(".")[0])
+        if isinstance(value, Instance):
+            _soften_object(run, value, seen, 0)
+        elif isinstance(value, Function) and "." not in path:
+            _soften_globals(run, value, seen, 0)
+
+
+def _looked_up(run: Run, name: str) -> Value | None:
+    scope: Scope | None = run.scope
+    while scope is not None:
+        value = run.state.get((scope, name))
+        if value is not None:
+            return deref(imports.resolve(run, value))
+        scope = scope.parent
+    return None
+
+
+def _soften_object(run: Run, owner: Instance, seen: set[int], depth: int) -> None:
+    if id(owner) in seen or depth > DEPTH:
+        return
+    seen.add(id(owner))
+    for name in counted_by(run, owner.cls):
+        _soften(run, (owner, name))
+    for value in run.state.attributes(owner):
+        held = deref(value)
+        if isinstance(held, Instance):
+            _soften_object(run, held, seen, depth + 1)
+
+
+def _soften_globals(run: Run, function: Function, seen: set[int], depth: int) -> None:
+    if id(function) in seen or depth > DEPTH or not isinstance(function.node, cst.FunctionDef):
+        return
+    seen.add(id(function))
+    facts = _facts(run, function.node)
+    for name in facts.shared & facts.counted:
+        scope: Scope | None = function.scope
+        while scope is not None and run.state.get((scope, name)) is None:
+            scope = scope.parent
+        if scope is not None:
+            _soften(run, (scope, name))
+    for name in facts.called:
+        value = run.state.get((function.scope, name))
+        callee = deref(imports.resolve(run, value)) if value is not None else None
+        if isinstance(callee, Function):
+            _soften_globals(run, callee, seen, depth + 1)
+
+
+def _soften(run: Run, key: Key) -> None:
+    held = run.state.get(key)
+    value = deref(imports.resolve(run, held)) if held is not None else None
+    if isinstance(value, Const) and not value.soft and type(value.value) in (int, float):
+        run.state.set(key, value.softened())
+
+
+def counted_by(run: Run, cls: Class) -> set[str]:
+    """Attributes that the methods of a class count on, its `__init__` left aside."""
+    found: set[str] = set()
+    for ancestor in cls.ancestry():
+        for node in ancestor.node.body.body:
+            if isinstance(node, cst.FunctionDef) and node.name.value != "__init__":
+                found |= {
+                    path.removeprefix("self.")
+                    for path in _facts(run, node).counted
+                    if path.startswith("self.") and path.count(".") == 1
+                }
+    return found
+
+
+class Facts:
+    """What a look over a function tells: the names it counts on, shares with its module or closure, and calls."""
+
+    __slots__ = ("called", "counted", "shared")
+
+    def __init__(self) -> None:
+        self.counted: set[str] = set()
+        self.shared: set[str] = set()
+        self.called: set[str] = set()
+
+
+_TELLING = frozenset((cst.AugAssign, cst.Assign, cst.Global, cst.Nonlocal, cst.Call))
+_ITSELF = frozenset((cst.FunctionDef, cst.ClassDef, cst.Lambda))
+
+
+def _facts(run: Run, node: cst.FunctionDef) -> Facts:
+    known = run.counters.get(id(node))
+    if known is not None:
+        return known
+    facts = run.counters[id(node)] = Facts()
+    stack: list[Any] = [node.body]
+    while stack:
+        current = stack.pop()
+        kind = type(current)
+        if kind in _TELLING:
+            _tell(current, facts)
+        if kind not in _ITSELF:
+            stack.extend(code_children(current))
+    return facts
+
+
+def _tell(node: Any, facts: Facts) -> None:
+    match node:
+        case cst.AugAssign(target=target):
+            facts.counted.add(imports.dotted(target))
+        case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if path := imports.dotted(
+            target
+        ):
+            if not isinstance(value, cst.Call) and path in names_in(value):
+                facts.counted.add(path)  # `self.step = (self.step + 1) % 4`
+        case cst.Global(names=names) | cst.Nonlocal(names=names):
+            facts.shared.update(item.name.value for item in names)
+        case cst.Call(func=cst.Name(value=name)):
+            facts.called.add(name)
