@@ -161,6 +161,15 @@ def test_masks_are_bytes_whichever_way_they_were_packed(digits: str) -> None:
     ]
 
 
+def test_a_choice_between_two_precisions_is_one_between_values_of_the_result_s() -> None:
+    types = "(tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf16>) -> tensor<2x3xf32>"
+    text = f'  %9 = "stablehlo.select"(%7, %8#1, %5) : {types} loc(#loc4)\n'
+    assert tensorflow_step.readable(text).splitlines() == [
+        "  %precise_9_1 = stablehlo.convert %5 : (tensor<2x3xf16>) -> tensor<2x3xf32> loc(#loc4)",
+        "  %9 = stablehlo.select %7, %8#1, %precise_9_1 : tensor<2x3xi1>, tensor<2x3xf32> loc(#loc4)",
+    ]
+
+
 def test_the_error_is_the_line_that_names_one() -> None:
     said = "Traceback\n  File x\njax.errors.JaxRuntimeError: INTERNAL: no such thing\n  /a/b.py:1:2 [f]\n"
     found = compile.refused(compile.CompilerError(said), "T4")

@@ -54,6 +54,17 @@ def test_outputs_that_are_known_make_the_same_program() -> None:
 
 
 @needs_compiler
+def test_the_gradient_of_an_enlarged_picture_in_half_precision_is_compiled() -> None:
+    """TensorFlow computes it in float32 and chooses between that and zeros of float16."""
+    found = figures("enlarged", "tensorflow")
+    # 3 x 3 x 3 x 16 + 16, 16 + 1, and two of the loss's mean; pictures of three colours and the wanted ones of one.
+    assert found["parts"]["weights"] == 4 * (448 + 17 + 2)
+    assert found["parts"]["input"] == 32 * 32 * 32 * 4 * (3 + 1)
+    # The gradient that was the trouble: float32, of sixteen features for half as many rows and columns.
+    assert found["peak"] > found["parts"]["weights"] + found["parts"]["input"] + 32 * 16 * 16 * 16 * 4
+
+
+@needs_compiler
 @pytest.mark.parametrize("backend", ["jax", "tensorflow"])
 def test_the_parts_are_what_the_model_has(backend: str) -> None:
     found = figures("footprint", backend)

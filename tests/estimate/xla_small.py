@@ -1,6 +1,6 @@
 """Run by `test_xla_engine.py` in a process of its own, as a Keras backend is chosen once: prints figures as JSON.
 
-xla_small.py footprint|modules|reference
+xla_small.py footprint|enlarged|modules|reference
 """
 
 from __future__ import annotations
@@ -43,6 +43,27 @@ def footprint() -> dict[str, Any]:
         "saved": {layer.name: layer.saved_bytes for layer in found.layers},
         "parameters": {layer.name: layer.parameters for layer in found.layers},
     }
+
+
+def enlarged() -> dict[str, Any]:
+    """A picture network in half precision that makes its features larger, straight lines between them."""
+    import keras
+
+    from oomlint.estimate.worker.subject import Spec, Subject
+    from oomlint.estimate.worker.weightless import without_memory
+    from oomlint.estimate.worker.xla import engine
+
+    keras.config.set_dtype_policy("mixed_float16")
+    with without_memory():
+        inputs = keras.Input((32, 32, 3))
+        x = keras.layers.Activation("relu")(keras.layers.Conv2D(16, 3, 2, padding="same")(inputs))
+        x = keras.layers.UpSampling2D(interpolation="bilinear")(x)
+        model = keras.Model(inputs, keras.layers.Conv2D(1, 1, dtype="float32")(x))
+        model.compile("sgd", "mse", jit_compile=True)
+        model.optimizer.build(model.trainable_variables)
+    data = (Spec((BATCH, 32, 32, 3), "float32"), Spec((BATCH, 32, 32, 1), "float32"))
+    found = engine.footprint(Subject(model, data), "H100-80GB", 0)
+    return {"peak": found.peak, "parts": found.parts}
 
 
 def modules() -> dict[str, Any]:
@@ -108,4 +129,5 @@ def reference() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"footprint": footprint, "modules": modules, "reference": reference}[sys.argv[1]]()))
+    made = {"footprint": footprint, "enlarged": enlarged, "modules": modules, "reference": reference}
+    print(json.dumps(made[sys.argv[1]]()))

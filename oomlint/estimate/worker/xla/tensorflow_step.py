@@ -22,6 +22,14 @@ _MASK = re.compile(
     r'^(\s*)(%\w+) = stablehlo\.constant dense<"0x([0-9A-Fa-f]+)"> : tensor<([\dx]+)xi1>(.*)$', re.MULTILINE
 )
 
+# TensorFlow's bridge computes the gradient of a bilinear resize in float32 whatever it resizes, and chooses between
+# that and zeros of float16: XLA takes the more precise of the two, StableHLO's verifier neither.
+_CHOICE = re.compile(
+    r'^(\s*)(%\w+) = "stablehlo\.select"\((%[\w#]+), (%[\w#]+), (%[\w#]+)\) : '
+    r"\(tensor<([\dx]*)i1>, tensor<([\dx]*)(\w+)>, tensor<([\dx]*)(\w+)>\) -> tensor<([\dx]*)(\w+)>(.*)$",
+    re.MULTILINE,
+)
+
 
 def exported(subject: Subject) -> Program:
     """The model's own `train_step`, compiled as `keras/src/backend/tensorflow/trainer.py` has it."""
@@ -95,9 +103,11 @@ def _give_values(variables: Iterable[Any]) -> None:
 def readable(text: str) -> str:
     """The module in words that JAX' parser knows.
 
-    A reshape to the same shape, which XLA drops, in place of every copy; and masks as bytes that are converted.
+    A reshape to the same shape, which XLA drops, in place of every copy; masks as bytes that are converted; choices
+    between values of one precision.
     """
-    return _MASK.sub(_mask_of_bytes, _COPY.sub(r"stablehlo.reshape \1 : (\2) -> \2", text))
+    text = _COPY.sub(r"stablehlo.reshape \1 : (\2) -> \2", text)
+    return _CHOICE.sub(_of_one_precision, _MASK.sub(_mask_of_bytes, text))
 
 
 def _mask_of_bytes(found: re.Match[str]) -> str:
@@ -111,6 +121,20 @@ def _mask_of_bytes(found: re.Match[str]) -> str:
     data = np.minimum(elements, 1).astype(np.uint8).tobytes().hex().upper()
     whole = f'{indent}{name}_bytes = stablehlo.constant dense<"0x{data}"> : tensor<{sides}xi8>{rest}\n'
     return f"{whole}{indent}{name} = stablehlo.convert {name}_bytes : (tensor<{sides}xi8>) -> tensor<{sides}xi1>{rest}"
+
+
+def _of_one_precision(found: re.Match[str]) -> str:
+    indent, name, chooser, first, second, shape, _, of_first, _, of_second, _, wanted, rest = found.groups()
+    lines, chosen = [], []
+    for number, (value, kind) in enumerate(((first, of_first), (second, of_second))):
+        if kind != wanted:
+            made = f"%precise_{name[1:]}_{number}"
+            types = f"(tensor<{shape}{kind}>) -> tensor<{shape}{wanted}>"
+            lines.append(f"{indent}{made} = stablehlo.convert {value} : {types}{rest}\n")
+            value = made
+        chosen.append(value)
+    types = f"tensor<{shape}i1>, tensor<{shape}{wanted}>"
+    return f"{''.join(lines)}{indent}{name} = stablehlo.select {chooser}, {', '.join(chosen)} : {types}{rest}"
 
 
 def _first_line(error: Exception) -> str:
