@@ -5,7 +5,7 @@
 Follows the loss of a step that runs on replicas (`strategy.run`, a `train_step` under `fit`, a loss function given to
 `compile`) backwards from its gradient, and reports what makes the update wrong:
 
-- a mean over the batch that the replica sees;
+- a mean over the batch that the replica sees (in `compile`, also a ratio of sums over it, such as Dice);
 - a weight penalty, `sum(model.losses)`, that every replica adds in full;
 - a Keras loss object, which Keras has scaled since 3.8, divided by the replicas again or averaged again;
 - with Keras 2, a loss object with its default reduction, which raises inside `strategy.run`.
@@ -89,6 +89,7 @@ import libcst as cst
 from oomlint.dryrun.catalog.keras.losses import functions_in
 from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.queries.keras_version import keras_at_least
+from oomlint.dryrun.queries.losses import MEAN
 from oomlint.dryrun.queries.replica_losses import Fault, faults, gradients_scaled, means_of, of_train_step
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -277,12 +278,15 @@ def _compiled(trace: Trace) -> Iterator[Finding]:
             result = function.result
             for mean, linear in (means_of(trace, result) if result is not None else None) or ():
                 step = Step(trace, strategy, evidence)
+                number = "mean" if mean.name in MEAN else "ratio of sums"
                 finding = RULE.finding(
                     mean.place,
-                    f"this loss function returns one replica's mean, and {SUMMED}: "
+                    f"this loss function returns one replica's {number}, and {SUMMED}: "
                     f"the step is too large {step.factor}",
                     evidence=evidence,
-                    help="return one value per sample (axis=-1): Keras averages and scales it",
+                    help="return one value per sample (axis=-1): Keras averages and scales it"
+                    if number == "mean"
+                    else "sum over all axes but the first, for one value per sample: Keras averages and scales it",
                     fix=_average(mean, per_sample=False) if linear else None,
                 )
                 yield _weighed(strategy, finding)

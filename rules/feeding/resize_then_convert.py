@@ -3,7 +3,7 @@
 ## What it does
 
 Reports `tf.image.convert_image_dtype(image, tf.float32)` where the image is a float tensor by then and still holds the
-0 to 255 of the file, because `tf.image.resize` (or a cast) came first.
+0 to 255 of the file, because `tf.image.resize` (or a cast) came first, also in `image_dataset_from_directory`.
 
 ## Why is this bad?
 
@@ -71,7 +71,7 @@ from oomlint.dryrun.catalog.tensorflow.image import LEFT
 from oomlint.dryrun.queries.gpu_setup import uncalled
 from oomlint.dryrun.trace import Argument, Call
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Step, Value, deref, tags_of
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.training import Layer, Model
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -109,17 +109,29 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if any(_left(other) and _scaled_later(trace, other) for other in _same_place(trace, call)):
             continue
         made = _what_made_floats(trace, call)
-        by = "a cast" if made is not None and made.name.endswith("cast") else "resizing"
+        by = "after a cast" if made is not None and made.name.endswith("cast") else "after resizing"
         evidence = [] if made is None else [Evidence("float32 since here", made.place)]
+        help = "convert what was decoded, and resize after that"
+        origin = _reader(call) if made is None else None
+        if origin is not None:
+            by, evidence = "as it is read", [Evidence("float32 since here", origin.place)]
+            help = "divide by 255, here or with a `Rescaling(1 / 255)` layer: the reader resizes, and gives floats"
         yield RULE.finding(
             call.place,
-            f"`convert_image_dtype` does nothing: the picture is float already, after {by}, and stays 0 to 255",
+            f"`convert_image_dtype` does nothing: the picture is float already, {by}, and stays 0 to 255",
             evidence=evidence,
-            help="convert what was decoded, and resize after that",
+            help=help,
             fix=_fix(trace, call, made),
             # What a function gives that nobody calls here, its callers may still divide.
             severity=Severity.NOTE if uncalled(call.context) is not None else None,
         )
+
+
+def _reader(call: Call) -> Step | None:
+    """The reader of a folder that the picture comes from as it is."""
+    image = call.value("image")
+    origin = image.origin if isinstance(image, Array) else None
+    return origin if origin is not None and origin.text.endswith(".image_dataset_from_directory") else None
 
 
 def _same_place(trace: Trace, call: Call) -> Iterator[Call]:

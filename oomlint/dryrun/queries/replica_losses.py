@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from oomlint.dryrun.queries import replicas
-from oomlint.dryrun.queries.losses import ADD, ADD_ALL, DIVIDE, MEAN, MULTIPLY, THROUGH
+from oomlint.dryrun.queries.losses import ADD, ADD_ALL, DIVIDE, MEAN, MULTIPLY, SUM, THROUGH
 from oomlint.dryrun.trace import Body, Call, Context, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref, tags_of
 from oomlint.dryrun.values.devices import ReplicaCount
@@ -107,6 +107,7 @@ def faults(trace: Trace, value: Value, keras3: bool, depth: int = 0) -> Iterator
 def means_of(trace: Trace, value: Value, depth: int = 0) -> list[tuple[Call, bool]] | None:
     """The means over the batch that a number is made of, and whether it is linear in each; None if of anything else.
 
+    A ratio of sums over everything (Dice, Tversky, Jaccard) is one number of the replica's share, as a mean is.
     One value per sample beside a mean makes the sum one value per sample, which Keras averages and scales.
     """
     value = deref(value)
@@ -121,6 +122,8 @@ def means_of(trace: Trace, value: Value, depth: int = 0) -> list[tuple[Call, boo
     if call.name in (*THROUGH, *SQUARE_ROOT) and values:
         inner = means_of(trace, values[0], depth + 1)
         return inner and [(mean, linear and call.name in THROUGH) for mean, linear in inner]
+    if call.name in DIVIDE and all(_of_whole_sums(trace, operand) for operand in values[:2]):
+        return [(call, False)]
     if call.name in ADD or call.name in MULTIPLY or call.name in DIVIDE:
         sides = [means_of(trace, operand, depth + 1) for operand in values[:2]]
         plain = isinstance(values[-1], Const) and not by_replicas(values[-1])
@@ -128,6 +131,21 @@ def means_of(trace: Trace, value: Value, depth: int = 0) -> list[tuple[Call, boo
             return None
         return [found for side in sides for found in side or ()]
     return None
+
+
+def _of_whole_sums(trace: Trace, value: Value, depth: int = 0) -> bool:
+    """Whether a number is made of sums over all axes, and numbers beside them: `2 * sum(a * b) + 1`."""
+    call = trace.maker(deref(value))
+    if call is None or depth > MAX_DEPTH:
+        return False
+    if call.name in SUM:
+        given = call.value("axis")
+        return given is None or given == Const(None)
+    if call.name in ADD or call.name in MULTIPLY:
+        sides = [deref(argument.value) for argument in call.arguments[:2]]
+        inner = [side for side in sides if not isinstance(side, Const)]
+        return bool(inner) and all(_of_whole_sums(trace, side, depth + 1) for side in inner)
+    return call.name in THROUGH and _of_whole_sums(trace, call.arguments[0].value, depth + 1)
 
 
 def by_replicas(value: Value) -> bool:

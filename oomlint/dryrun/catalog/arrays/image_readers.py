@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.arrays.making import DECODED, as_array, step, tags_of_all
+from oomlint.dryrun.catalog.arrays.making import DECODED, UNSCALED, as_array, step, tags_of_all
 from oomlint.dryrun.catalog.registry import function, method
 from oomlint.dryrun.values.arrays import Array, Dim, Shape
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref
@@ -97,6 +97,8 @@ def preprocess_input(call: Call, run: Run) -> Value:
     if not isinstance(value, Array):
         return Unknown(tags=tags_of_all(value))
     dtype = value.dtype if is_float(value.dtype) or value.dtype is None else "float32"
+    if UNSCALED in value.tags:  # what a network was trained on has been taken care of
+        value = replace(value, tags=value.tags - {UNSCALED})
     return replace(value, dtype=dtype, origin=value.origin if dtype == value.dtype else step(call))
 
 

@@ -6,9 +6,10 @@ against built models at odd and even sizes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.catalog.arrays.making import UNSCALED
 from oomlint.dryrun.catalog.keras.apply import named
 from oomlint.dryrun.catalog.keras.dims import derived, known, plain, product
 from oomlint.dryrun.catalog.keras.graph import Node, shape_of_tensor, symbolic, tensors
@@ -241,7 +242,7 @@ def helper(call: Call, run: Run) -> Value:
     """`preprocess_input` keeps the shape; nothing else is known here."""
     first = next((deref(argument.value) for argument in call.arguments), None)
     if call.name.endswith(".preprocess_input") and isinstance(first, Array):
-        return first
+        return replace(first, tags=first.tags - {UNSCALED}) if UNSCALED in first.tags else first
     return Unknown()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.catalog.arrays.making import UNSCALED
 from oomlint.dryrun.catalog.registry import function, method, signature
 from oomlint.dryrun.catalog.tensorflow.data_batches import batch_dim
 from oomlint.dryrun.catalog.tensorflow.data_stages import reckon
@@ -92,9 +93,12 @@ def images(call: Call, run: Run) -> Value:
     shape: Shape = (height, width, channels)
     if call.const("data_format") == "channels_first":
         shape = (channels, height, width)
-    return _from_directory(
-        call, Array("tensor", shape, "float32", Step(call.name, call.place), frozenset({"image"}))
+    tags = (
+        frozenset({"image", UNSCALED})
+        if call.const("interpolation", "") != "nearest"
+        else frozenset({"image"})
     )
+    return _from_directory(call, Array("tensor", shape, "float32", Step(call.name, call.place), tags))
 
 
 @function(
