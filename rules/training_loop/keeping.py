@@ -32,8 +32,6 @@ OF_A_GRAPH = frozenset(
 )
 # What runs a function anew for each element of a data set.
 PER_ELEMENT = frozenset(["tf.data.map", "tf.py_function", "tf.numpy_function"])
-# Methods that only a variable has.
-ASSIGNING = frozenset(["assign", "assign_add", "assign_sub"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,41 +315,6 @@ def _is_in_a_text(use: Use) -> bool:
             | cst.FormattedStringExpression()
         ):
             return True
-    return False
-
-
-def is_one_per_variable(trace: Trace, loop: Loop | None) -> bool:
-    """Whether the loop goes over variables: it differentiates with respect to them, or assigns to each."""
-    node = loop.place.node if loop is not None else None
-    names = target_names(node.target) if isinstance(node, cst.For) else []
-    if isinstance(node, cst.For) and any(
-        _is_assigned_to(use) for name in names for use in uses(node.body, name)
-    ):
-        return True
-    for call in trace.calls("tf.GradientTape.gradient", "tf.GradientTape.jacobian") if names else ():
-        source = call.argument("sources") or call.argument("source")
-        if (
-            source is not None
-            and source.path in names
-            and any(frame is loop for frame in call.context.loops())
-        ):
-            return True
-    return False
-
-
-def _is_assigned_to(use: Use) -> bool:
-    """Whether a use is the variable, or its number, in `variable.assign(...)`, `variables[i].assign_add(...)`."""
-    match use.around:
-        case [cst.Attribute(attr=cst.Name(value=name)), cst.Call(), *_]:
-            return name in ASSIGNING
-        case [
-            cst.Index(),
-            cst.SubscriptElement(),
-            cst.Subscript(),
-            cst.Attribute(attr=cst.Name(value=name)),
-            *_,
-        ]:
-            return name in ASSIGNING
     return False
 
 

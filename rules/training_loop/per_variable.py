@@ -1,0 +1,69 @@
+"""Loops over a model's variables: there are so many of them, and no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun.loops import target_names
+from oomlint.syntax.uses import Use, uses
+
+if TYPE_CHECKING:
+    from oomlint.dryrun import Trace
+    from oomlint.dryrun.trace import Loop
+
+# Methods that only a variable has.
+ASSIGNING = frozenset(["assign", "assign_add", "assign_sub"])
+# What models and layers call the parts that they consist of.
+PARTS = frozenset(
+    """trainable_variables trainable_weights non_trainable_variables non_trainable_weights variables weights layers
+    losses""".split()
+)
+
+
+def is_one_per_variable(trace: Trace, loop: Loop | None) -> bool:
+    """Whether the loop goes over variables: by what it goes over is called, or by what it does with each."""
+    node = loop.place.node if loop is not None else None
+    if not isinstance(node, cst.For):
+        return False
+    names = target_names(node.target)
+    if _is_over_parts(node.iter) or any(
+        _is_assigned_to(use) for name in names for use in uses(node.body, name)
+    ):
+        return True
+    for call in trace.calls("tf.GradientTape.gradient", "tf.GradientTape.jacobian"):
+        source = call.argument("sources") or call.argument("source")
+        if (
+            source is not None
+            and source.path in names
+            and any(frame is loop for frame in call.context.loops())
+        ):
+            return True
+    return False
+
+
+def _is_over_parts(expression: cst.BaseExpression) -> bool:
+    """Whether it is `model.trainable_variables`, also behind `enumerate` and beside gradients in `zip`."""
+    match expression:
+        case cst.Attribute(attr=cst.Name(value=name)):
+            return name in PARTS
+        case cst.Call(func=cst.Name(value="enumerate" | "zip" | "reversed" | "list"), args=arguments):
+            return any(_is_over_parts(argument.value) for argument in arguments)
+    return False
+
+
+def _is_assigned_to(use: Use) -> bool:
+    """Whether a use is the variable, or its number, in `variable.assign(...)`, `variables[i].assign_add(...)`."""
+    match use.around:
+        case [cst.Attribute(attr=cst.Name(value=name)), cst.Call(), *_]:
+            return name in ASSIGNING
+        case [
+            cst.Index(),
+            cst.SubscriptElement(),
+            cst.Subscript(),
+            cst.Attribute(attr=cst.Name(value=name)),
+            *_,
+        ]:
+            return name in ASSIGNING
+    return False
