@@ -64,7 +64,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     choice.add_argument("--show-slice", action="store_true", help="show what of the script is run, and stop")
     how = parser.add_argument_group("how")
-    how.add_argument("--gpu", metavar="NAME", help="T4, A100-40GB, 16GB, ... (default: T4)")
+    how.add_argument("--gpu", metavar="NAME", help="T4, A100-40GB, 16GB, ... (default: as configured)")
     how.add_argument(
         "--jit", choices=("auto", "on", "off"), default="auto", help="XLA; auto: as Keras decides"
     )
@@ -87,6 +87,7 @@ def _count(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Estimate, and print the answer."""
     from oomlint.estimate.errors import EstimateError
+    from oomlint.project.configuration import ConfigurationError
     from oomlint.project.gpus import MemoryAmountError
 
     try:
@@ -96,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(request_of(arguments).source, end="")
             return 0
         estimate = estimated(arguments)
-    except (EstimateError, MemoryAmountError) as error:
+    except (EstimateError, MemoryAmountError, ConfigurationError) as error:
         print(f"oomlint: {error}", file=sys.stderr)
         needs = getattr(error, "needs", ())
         if needs:
@@ -132,7 +133,7 @@ _DEFAULTS = {"replicas": 1, "mode": "train", "jit": "auto", "backend": "auto", "
 
 
 def estimated(arguments: argparse.Namespace) -> Estimate:
-    """The answer. Raises EstimateError and MemoryAmountError."""
+    """The answer. Raises EstimateError, MemoryAmountError and ConfigurationError."""
     from pathlib import Path
 
     from oomlint.estimate import launch

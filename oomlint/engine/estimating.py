@@ -66,7 +66,7 @@ class Estimator:
         return None
 
     def _estimated(self, trace: Trace, settings: Settings) -> Estimated | None:
-        sliced = slice_trace(trace, settings.root, self._read)
+        sliced = slice_trace(trace, settings, self._read)
         training = sliced.training
         if training is None or not training.reached:
             return None

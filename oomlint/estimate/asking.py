@@ -12,18 +12,21 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing import clustering
 from oomlint.estimate.targets import Target, read_arguments, read_shape, read_target
-from oomlint.project.gpus import find_gpu, parse_memory
+from oomlint.project.configuration import Configurations
+from oomlint.project.gpus import find_gpu, parse_memory, write_bytes
 
 if TYPE_CHECKING:
     import argparse
 
-DEFAULT_GPU = "T4"
+    from oomlint.project.settings import Settings
 
 
 def request_of(arguments: argparse.Namespace) -> Request:
-    """The request. Raises EstimateError and MemoryAmountError."""
+    """The request. Raises EstimateError, MemoryAmountError and ConfigurationError."""
     target = read_target(arguments.target)
-    gpu = arguments.gpu or DEFAULT_GPU
+    settings = _settings(target)
+    budget = settings.budget
+    gpu = arguments.gpu or budget.gpu_name or write_bytes(budget.gpu)
     shape = read_shape(arguments.input_shape) if arguments.input_shape else None
     described = read_data(arguments.data)
     values = described.values | read_arguments(arguments.arg)
@@ -37,7 +40,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         "policy": arguments.policy,
         "input_shape": shape,
         "gpu": gpu if found is None else found.name,
-        "usable_bytes": parse_memory(gpu),
+        "usable_bytes": parse_memory(gpu) if arguments.gpu else budget.gpu,
         "replicas": arguments.replicas,
         "jit": arguments.jit,
         "backend": arguments.backend,
@@ -47,25 +50,36 @@ def request_of(arguments: argparse.Namespace) -> Request:
         "what_if": arguments.what_if,
         "layers": arguments.layers,
     }
-    request = request_for(target, arguments.model, options)
+    request = request_for(target, arguments.model, options, settings)
     more = {"data_file": described.file} if described.file else {}
     if how := clustering.in_the_shell(os.environ):
         more["clustering"] = how
     return replace(request, names=more | request.names)
 
 
-def request_for(target: Target, model: str | None, options: dict[str, Any]) -> Request:
+def _settings(target: Target) -> Settings:
+    """What is configured where the target's file is, or here."""
+    folder = target.path.parent if target.path is not None else Path()
+    return Configurations().for_document(folder.absolute()).settings
+
+
+def request_for(
+    target: Target, model: str | None, options: dict[str, Any], settings: Settings | None = None
+) -> Request:
     """The request for a target that was read, with the request's other fields."""
+    named = settings.keras_backend if settings is not None else None
+    names: dict[str, str] = {"backend": named} if named is not None else {}
     if target.form == "application":
-        return Request(f"keras:{target.name}", **options)
+        return Request(f"keras:{target.name}", names=names, **options)
     if target.form == "module":
-        return Request(target.text, **options)
+        return Request(target.text, names=names, **options)
     assert target.path is not None
     if target.form == "saved":
-        return Request(target.text, names={"saved": str(target.path.resolve())}, **options)
+        return Request(target.text, names=names | {"saved": str(target.path.resolve())}, **options)
     from oomlint.estimate.slicing.script import slice_script
 
-    sliced = slice_script(target.path, function=target.name, model=model, values=options["arguments"])
+    values = options["arguments"]
+    sliced = slice_script(target.path, function=target.name, model=model, values=values, settings=settings)
     if sliced.replicas and options["replicas"] == 1:
         options["replicas"] = sliced.replicas
     return Request(target.text, source=sliced.text, names=sliced.names, **options)

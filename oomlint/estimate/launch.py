@@ -193,5 +193,5 @@ def backend_environment(request: Request) -> dict[str, str]:
     names = request.names
     if names.get("legacy"):
         return {"KERAS_BACKEND": "tensorflow", "TF_USE_LEGACY_KERAS": "1"}
-    backend = names.get("backend", "tensorflow") if request.backend == "auto" else request.backend
-    return {"KERAS_BACKEND": "jax" if backend == "jax" else "tensorflow"}
+    chosen = names.get("backend", "tensorflow") if request.backend == "auto" else request.backend
+    return {"KERAS_BACKEND": "jax" if chosen == "jax" else "tensorflow"}

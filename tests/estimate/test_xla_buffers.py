@@ -170,6 +170,19 @@ def test_a_choice_between_two_precisions_is_one_between_values_of_the_result_s()
     ]
 
 
+def test_what_xla_has_no_operation_for_is_named_with_its_layer() -> None:
+    said = (
+        "Failed getting HLO text: 'Detected unsupported operations when trying to compile graph __inference_1[] on "
+        "XLA_CPU_JIT: ResizeBicubic (No registered 'ResizeBicubic' OpKernel for XLA_CPU_JIT devices compatible with "
+        "node {{node functional_1/up_1/resize/ResizeBicubic}}){{node functional_1/up_1/resize/ResizeBicubic}}\n'"
+    )
+    error = tensorflow_step._refused(ValueError(said))
+    assert error.message.startswith("XLA has no ResizeBicubic (in functional_1/up_1/resize): ")
+    assert "--jit off" in error.hint
+    other = tensorflow_step._refused(ValueError("a tensor list has no fixed size\nat a/b"))
+    assert other.message == "TensorFlow does not lower the step to XLA: a tensor list has no fixed size"
+
+
 def test_the_error_is_the_line_that_names_one() -> None:
     said = "Traceback\n  File x\njax.errors.JaxRuntimeError: INTERNAL: no such thing\n  /a/b.py:1:2 [f]\n"
     found = compile.refused(compile.CompilerError(said), "T4")

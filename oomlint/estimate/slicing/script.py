@@ -29,6 +29,7 @@ from oomlint.estimate.slicing.taint import Taint
 from oomlint.estimate.slicing.trainings import Step, Training, trainings_of
 from oomlint.estimate.slicing.vocabulary import TF_KERAS
 from oomlint.project.configuration import project_root
+from oomlint.project.settings import Settings
 from oomlint.syntax.gates import SyntaxFault
 from oomlint.syntax.parse import parse
 from oomlint.syntax.recursion import with_room
@@ -71,24 +72,34 @@ class _Modules:
 
 
 def slice_script(
-    path: Path, *, function: str = "", model: str | None = None, values: dict[str, Any] | None = None
+    path: Path,
+    *,
+    function: str = "",
+    model: str | None = None,
+    values: dict[str, Any] | None = None,
+    settings: Settings | None = None,
 ) -> Slice:
-    """The slice of a script for its training call, or for a function of it. Raises EstimateError."""
+    """The slice of a script for its training call, or for a function of it. Raises EstimateError.
+
+    `settings` are its project's.
+    """
     path = path.resolve()
 
     def sliced() -> Slice:
         document = read(path)
         program = Program(path, project_root(path.parent))
         trace = with_room(lambda: dry_run(parse(document), _Modules(program)))
-        return with_room(lambda: _sliced(program, trace, function, model, values or {}))
+        return with_room(
+            lambda: _sliced(program, trace, settings or Settings(), function, model, values or {})
+        )
 
     return _or_error(path, sliced)
 
 
-def slice_trace(trace: Trace, root: Path, read: Callable[[Path], Document]) -> Slice:
+def slice_trace(trace: Trace, settings: Settings, read: Callable[[Path], Document]) -> Slice:
     """The slice for the training call of a script that was dry-run already. Raises EstimateError.
 
-    `root` is its project's, `read` gives the texts of modules as the dry run had them.
+    `settings` are its project's, `read` gives the texts of modules as the dry run had them.
     """
     document = trace.source.document
     path = (document.path or Path(document.filename)).resolve()
@@ -97,7 +108,10 @@ def slice_trace(trace: Trace, root: Path, read: Callable[[Path], Document]) -> S
         return document if file == path else read(file)
 
     return _or_error(
-        path, lambda: with_room(lambda: _sliced(Program(path, root, text_of), trace, "", None, {}))
+        path,
+        lambda: with_room(
+            lambda: _sliced(Program(path, settings.root, text_of), trace, settings, "", None, {})
+        ),
     )
 
 
@@ -118,7 +132,12 @@ def _or_error(path: Path, sliced: Callable[[], Slice]) -> Slice:
 
 
 def _sliced(
-    program: Program, trace: Trace, function: str, model: str | None, values: dict[str, Any]
+    program: Program,
+    trace: Trace,
+    settings: Settings,
+    function: str,
+    model: str | None,
+    values: dict[str, Any],
 ) -> Slice:
     for one in list(ast.walk(program.main.tree)):  # so that the units are there before anything asks for them
         if isinstance(one, ast.ImportFrom):
@@ -130,7 +149,7 @@ def _sliced(
     functions = Functions(program)
     taint = Taint(functions, known, values)
     needs = Needs(program, functions, taint)
-    names = _facts(trace)
+    names = _facts(trace, settings)
     taint.survey([program.main])
     if function:
         _require_function(program, needs, function)
@@ -286,13 +305,12 @@ _OLD = re.compile(
 )
 
 
-def _facts(trace: Trace) -> dict[str, str]:
-    """Keras' generation and backend, as the script chooses them."""
+def _facts(trace: Trace, settings: Settings) -> dict[str, str]:
+    """Keras' generation and backend, as the script or its project chooses them."""
     from oomlint.dryrun.queries.backend import keras_backend
     from oomlint.dryrun.queries.keras_version import asks_for_tf_keras, for_keras_2
-    from oomlint.project.settings import Settings
 
-    names = {"backend": keras_backend(trace, Settings()) or "tensorflow"}
+    names = {"backend": keras_backend(trace, settings) or "tensorflow"}
     text = trace.source.document.text
     if for_keras_2(trace) or (_OLD.search(text) and not TF_KERAS.search(text)):
         names["keras"] = "2"

@@ -71,9 +71,9 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
     from oomlint.estimate.worker.plain_loss import or_plainly
 
     program, reason = program_of(subject, request)
-    engine, footprint = or_plainly(subject, lambda: _footprint(subject, request, program))
+    engine, footprint = or_plainly(subject, lambda: _footprint(subject, request, program, reason))
     if subject.others and subject.mode == "train":
-        footprint = together(subject, footprint, lambda one: _footprint(one, request, program)[1])
+        footprint = together(subject, footprint, lambda one: _footprint(one, request, program, reason)[1])
     between = range_of(footprint.peak, footprint.lower, footprint.upper)
     how = request.names.get("clustering", "")
     if how and program == "graph":
@@ -105,7 +105,7 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
     )
 
 
-def _footprint(subject: Subject, request: Request, program: str) -> tuple[str, Footprint]:
+def _footprint(subject: Subject, request: Request, program: str, reason: str) -> tuple[str, Footprint]:
     from oomlint.estimate.worker.xla import engine as xla
 
     missing = xla.available()
@@ -118,6 +118,9 @@ def _footprint(subject: Subject, request: Request, program: str) -> tuple[str, F
         if not missing:
             return "xla", xla.footprint(subject, request.gpu, request.usable_bytes)
         subject.assumptions.append(f"engine graph in place of xla: {missing}")
+    if program == "eager" and _backend() == "jax":
+        message = f"on JAX the step runs operation by operation, which no engine follows: {reason}"
+        raise EstimateError(message, "engine", hint="As TensorFlow would run it: --backend tensorflow.")
     from oomlint.estimate.worker.graph import engine as graph
 
     return "graph", graph.footprint(subject, program, request.gpu)

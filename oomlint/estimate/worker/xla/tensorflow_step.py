@@ -43,9 +43,7 @@ def exported(subject: Subject) -> Program:
         _give_values(captured)
         text = step.experimental_get_compiler_ir(*data)(stage="stablehlo", platform_name="CPU")
     except (tf.errors.OpError, ValueError, NotImplementedError) as error:
-        raise EstimateError(
-            f"TensorFlow does not lower the step to XLA: {_first_line(error)}", "engine"
-        ) from error
+        raise _refused(error) from error
     return Program(
         readable(text).encode(),
         "tensorflow",
@@ -135,6 +133,22 @@ def _of_one_precision(found: re.Match[str]) -> str:
         chosen.append(value)
     types = f"tensor<{shape}i1>, tensor<{shape}{wanted}>"
     return f"{''.join(lines)}{indent}{name} = stablehlo.select {chooser}, {', '.join(chosen)} : {types}{rest}"
+
+
+_UNKNOWN = re.compile(r"(\w+) \(No registered '\w+' OpKernel for XLA\w+[^()]*?\{\{node ([^}]+)\}\}")
+
+
+def _refused(error: Exception) -> EstimateError:
+    """Why XLA takes no such step. What it has no operation for fails on the GPU, too."""
+    unknown = {name: node.rpartition("/")[0] for name, node in _UNKNOWN.findall(str(error))}
+    if not unknown:
+        return EstimateError(f"TensorFlow does not lower the step to XLA: {_first_line(error)}", "engine")
+    names = ", ".join(f"{name} (in {node})" if node else name for name, node in unknown.items())
+    return EstimateError(
+        f"XLA has no {names}: compiled by XLA, as Keras 3 does on a GPU by itself, the first step fails",
+        "engine",
+        hint="Give compile() jit_compile=False, and estimate that: --jit off.",
+    )
 
 
 def _first_line(error: Exception) -> str:
