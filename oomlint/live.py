@@ -221,7 +221,7 @@ def _subject(model: Any, request: Request, data: tuple[Any, ...] | None) -> Any:
         return Subject(model, specs if request.mode == "train" else specs[:1], request.mode, assumptions)
     made = Made(model)
     made.loss = getattr(model, "loss", None)
-    x = inputs(made, request, batch)
+    x = inputs(made, request, batch, assumptions)
     if request.mode == "predict":
         return Subject(model, (x,), "predict", assumptions)
     y = targets(made, None if made.has_no_call else built_outputs(model, x), batch, assumptions)

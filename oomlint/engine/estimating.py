@@ -20,7 +20,7 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.script import slice_trace
-from oomlint.estimate.slicing.trainings import METHODS
+from oomlint.estimate.slicing.ways import METHODS
 from oomlint.findings.estimates import Estimated
 from oomlint.project.gpus import write_bytes
 from oomlint.syntax.positions import Positions

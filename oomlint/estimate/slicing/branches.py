@@ -14,7 +14,8 @@ from oomlint.estimate.slicing.functions import statements
 from oomlint.estimate.slicing.program import Program, Unit, blocks, dotted
 
 if TYPE_CHECKING:
-    from oomlint.estimate.slicing.trainings import Step, Training
+    from oomlint.estimate.slicing.trainings import Training
+    from oomlint.estimate.slicing.ways import Step
 
 # What people call the object that holds a script's options.
 _HOLDERS = frozenset(

@@ -12,8 +12,9 @@ from oomlint.estimate.slicing.program import COMPOUND, Scope, Unit, blocks, boun
 from oomlint.estimate.slicing.rewriting import Rewriter
 from oomlint.estimate.slicing.steps import pairs
 from oomlint.estimate.slicing.taint import missing
-from oomlint.estimate.slicing.trainings import Step, Training
-from oomlint.estimate.slicing.writing import around, at, inside, is_or_holds, lines_of, matters
+from oomlint.estimate.slicing.trainings import Training
+from oomlint.estimate.slicing.ways import Step
+from oomlint.estimate.slicing.writing import around, at, inside, is_or_holds, lines_of, matters, reference
 
 TRAINED = "oomlint_trained"
 _HEADER = "from oomlint.estimate.worker.stand_ins import oomlint_data, oomlint_missing, oomlint_trained"
@@ -42,6 +43,10 @@ class Emission:
         last = self.training.way[-1].scope
         for expression in self._criterion_parts():
             self.needs.use(expression, last)
+        if self.training.by_hand:
+            self.needs.attributes.add(
+                "trainable_variables"
+            )  # what is trained may be no model, and hold several
         for step in self.training.way[1:]:
             scope = step.scope
             assert not isinstance(scope.node, ast.Module)
@@ -228,7 +233,8 @@ class Emission:
                 keywords.append(ast.keyword(keyword.arg, new))
             else:
                 args.append(new)
-        return ast.Call(copy.deepcopy(call.func), args, keywords)
+        named = reference(callee, scope) if isinstance(call.func, ast.Subscript) else copy.deepcopy(call.func)
+        return ast.Call(named, args, keywords)
 
     def _enters(self, call: ast.Call, callee: Scope, scope: Scope) -> bool:
         """Whether a call is of the function itself, and not of a library that is handed it."""
@@ -238,14 +244,15 @@ class Emission:
             if callee.owner is not None and callee.node.name == "__init__"
             else callee.node.name
         )
+        lacks = required(callee) - {name for name, _ in matched(call, callee)}  # a decorator hands that to it
+        if isinstance(call.func, ast.Subscript):  # `ALGORITHMS[args.algorithm](environment)`
+            return callee.owner is None and not lacks
         called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         aliased = isinstance(call.func, ast.Name) and scope.of(called) is not None
         if called != name and not aliased:
             return False
         if called != name and any(isinstance(one, ast.Name) and one.id == name for one in call.args):
             return False
-        # What it lacks a decorator hands to it.
-        lacks = required(callee) - {name for name, _ in matched(call, callee)}
         return not lacks or any(isinstance(one, ast.Starred) for one in call.args)
 
     def _driver(self, step: Step) -> ast.stmt:
@@ -256,14 +263,11 @@ class Emission:
         live = self._live(callee)
         defaults = defaulted(node)
         skip = 0
-        function: ast.expr = ast.Name(node.name, ast.Load())
+        function = made = reference(callee, step.scope)
         if callee.owner is not None:
             statics = {getattr(one, "id", "") for one in node.decorator_list}
             skip = 0 if "staticmethod" in statics else 1
-            made: ast.expr = ast.Name(callee.owner.name, ast.Load())
-            if node.name == "__init__":
-                function = made
-            else:
+            if node.name != "__init__":
                 if not statics & {"staticmethod", "classmethod"}:
                     made = ast.Call(made, self._of_constructor(callee), [])
                 function = ast.Attribute(made, node.name, ast.Load())

@@ -151,6 +151,10 @@ class Functions:
             return False
         return all(self.is_own(one, found[0].scope, whole) for one in found[1].bases)
 
+    def of_program(self, owner: ast.ClassDef, unit: Unit) -> bool:
+        """Whether a class and all that it inherits are the program's own: no model or layer of Keras."""
+        return all(self.is_own(base, unit.scope, set()) for base in owner.bases)
+
     def imported(self, unit: Unit, name: str) -> Unit | None:
         """The project's module that a name stands for; functions import too."""
         for one in self._imports_of(unit):

@@ -26,7 +26,41 @@ def models_in(call: ast.AST, scope: Scope) -> list[ast.expr]:
                     continue
             if bound & names and _is_sum(value):
                 _take(value, found)
+    if not found:
+        for method in _handing_out(call, scope):
+            for statement in statements(method.node.body):
+                if isinstance(statement, ast.Return) and statement.value is not None:
+                    found |= _of_self(statement.value, method)
     return list(found.values())
+
+
+def _handing_out(call: ast.AST, scope: Scope) -> list[Scope]:
+    """The methods of the same class, by which a call gets the variables: `self.get_variables()`."""
+    names = {
+        node.func.attr
+        for node in ast.walk(call)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "self"
+    }
+    others = scope.unit.scopes.values() if scope.owner is not None else ()
+    return [one for one in others if one.owner is scope.owner and getattr(one.node, "name", "") in names]
+
+
+def _of_self(value: ast.expr, method: Scope) -> dict[str, ast.expr]:
+    """The models whose variables a method gives back, where they are the object's own: `self.net`."""
+    found: dict[str, ast.expr] = {}
+    if _is_sum(value):
+        _take(value, found)
+    elif isinstance(value, ast.Name):
+        for statement in statements(method.node.body):
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=bound) if name == value.id and _is_sum(
+                    bound
+                ):
+                    _take(bound, found)
+    return {text: one for text, one in found.items() if text.startswith("self.")}
 
 
 def _take(node: ast.AST, found: dict[str, ast.expr]) -> None:

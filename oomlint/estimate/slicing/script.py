@@ -20,14 +20,16 @@ from oomlint.estimate.slicing.branches import Branches
 from oomlint.estimate.slicing.clustering import switched_on
 from oomlint.estimate.slicing.emission import Emission
 from oomlint.estimate.slicing.functions import Functions, statements
+from oomlint.estimate.slicing.inner_gradients import inner_gradient
 from oomlint.estimate.slicing.known import Known
 from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.order import Order
 from oomlint.estimate.slicing.program import Program, blocks
 from oomlint.estimate.slicing.replication import replicate
 from oomlint.estimate.slicing.taint import Taint
-from oomlint.estimate.slicing.trainings import Step, Training, trainings_of
+from oomlint.estimate.slicing.trainings import Training, trainings_of
 from oomlint.estimate.slicing.vocabulary import TF_KERAS
+from oomlint.estimate.slicing.ways import Step
 from oomlint.project.configuration import project_root
 from oomlint.project.settings import Settings
 from oomlint.syntax.gates import SyntaxFault
@@ -169,6 +171,12 @@ def _sliced(
     for step in training.way:
         allowed = needs.on_path[id(step.scope)] = before(step)
         needs.order[id(step.scope)] = Order(step.scope.node.body, allowed)
+    if (inner := inner_gradient(training, functions)) is not None:
+        message = (
+            "the loss takes a gradient with regard to its inputs there, and what that takes is not followed"
+        )
+        hint = "It is in the train_step of a keras.Model: write the step as one to have it estimated."
+        raise EstimateError(message, "slice", str(inner[0].path), inner[1], hint)
     names |= replicate(training, trace)
     emission = Emission(needs, training, list(values))
     emission.seed()

@@ -81,11 +81,10 @@ class Taint:
         if not names:
             return None
         plain = names[0].rpartition(".")[2]
-        if len(names) == 1 and plain in self.given and not self._makes_parts(value, scope):
+        made = self._constructs(value, scope)
+        if len(names) == 1 and plain in self.given and not made and not self._makes_parts(value, scope):
             return [_bind(statement, names[0], missing(names[0], statement))]
-        if self._constructs(value, scope) or not (
-            self.depends(value, scope) or (_are_data(names) and self._reads(value, scope))
-        ):
+        if made or not (self.depends(value, scope) or (_are_data(names) and self._reads(value, scope))):
             return None
         if self.known.is_part(scope.unit, statement, names):
             return None
@@ -171,7 +170,11 @@ class Taint:
 
     def _constructs(self, value: ast.AST, scope: Scope) -> bool:
         """Whether it makes an object of a class: one of the program, or by the way that its name is written."""
-        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name | ast.Attribute):
+        if not isinstance(value, ast.Call):
+            return False
+        if isinstance(value.func, ast.Subscript):
+            return self._of_classes(value.func.value, scope)
+        if not isinstance(value.func, ast.Name | ast.Attribute):
             return False
         name = canonical(scope.unit, value.func)
         last = name.rpartition(".")[2]
@@ -182,6 +185,18 @@ class Taint:
         else:
             found = self.functions.of_module(scope.unit, value.func)
         return found is not None and isinstance(found[1], ast.ClassDef)
+
+    def _of_classes(self, table: ast.expr, scope: Scope) -> bool:
+        """Whether a name stands for a table of classes: `NETS[args.net](data.shape)` makes an object of one."""
+        where = scope.of(table.id) if isinstance(table, ast.Name) else None
+        for statement in statements(where.node.body) if where is not None else ():
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict(values=[_, *_] as values)) if (
+                    name == root_name(table)
+                ):
+                    made = (ast.Call(one, [], []) for one in values)
+                    return all(self._constructs(one, where or scope) for one in made)
+        return False
 
     def _is_own_work(self, value: ast.AST, scope: Scope) -> bool:
         """Whether a function of the program that reads nothing computes it."""

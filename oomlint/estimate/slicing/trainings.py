@@ -13,28 +13,18 @@ from oomlint.dryrun.queries.trained_models import FIT, trained_models
 from oomlint.dryrun.trace import Body
 from oomlint.dryrun.values.base import deref
 from oomlint.dryrun.values.data import Dataset
-from oomlint.estimate.slicing.functions import statements
+from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.known import element, fed, second
 from oomlint.estimate.slicing.program import Program, Scope, Unit, dotted, own_expressions
 from oomlint.estimate.slicing.receivers import applying, models_in
 from oomlint.estimate.slicing.threads import in_thread
+from oomlint.estimate.slicing.ways import METHODS, Step, way_by_name
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Call, Context, Trace
     from oomlint.dryrun.values.training import Model
     from oomlint.estimate.slicing.known import Known
     from oomlint.syntax.place import Place
-
-METHODS = ("fit", "fit_generator", "train_on_batch", "fit_on_batch", "fit_loop")
-
-
-@dataclass(slots=True)
-class Step:
-    """One function on the way to the training call: the statement in it that leads on, and the call there."""
-
-    scope: Scope
-    statement: ast.stmt | None  # None: nobody calls what comes next
-    call: ast.Call | None = None
 
 
 @dataclass(slots=True)
@@ -191,12 +181,13 @@ def _called_on(trace: Trace, model: Model, gradient: Call) -> Any:
 
 def _gradients(program: Program) -> Iterator[Training]:
     """Gradients of a model's variables, where the dry run does not know the tape or the model."""
+    functions = Functions(program)
     for unit in program.units:
         for scope in unit.scopes.values():
             name = "" if isinstance(scope.node, ast.Module) else scope.node.name
-            of_keras = scope.owner is not None and scope.owner.bases  # `fit` calls it there
+            of_keras = scope.owner is not None and not functions.of_program(scope.owner, scope.unit)
             if of_keras and name in ("train_step", "get_gradients", "compute_gradients"):
-                continue
+                continue  # `fit` calls it there
             for statement in statements(scope.node.body):
                 for expression in own_expressions(statement):
                     for node in ast.walk(expression):
@@ -333,36 +324,6 @@ def _is_fit(node: ast.AST) -> bool:
     )
     name = ast.unparse(node.func.value).lower()
     return bool(words & telling) or node.func.attr != "fit" or ("model" in name and len(node.args) > 1)
-
-
-def way_by_name(program: Program, scope: Scope, statement: ast.stmt) -> list[Step] | None:
-    """A way to a statement by the names of functions: the first caller of each, else nobody."""
-    way = [Step(scope, statement)]
-    seen = {id(scope)}
-    while not isinstance(scope.node, ast.Module):
-        name = scope.node.name
-        if scope.owner is not None and name == "__init__":
-            name = scope.owner.name
-        found = _caller(program, name, seen)
-        if found is None:
-            return [Step(scope.unit.scope, None), *way] if scope.unit is program.main else None
-        scope, where, call = found
-        seen.add(id(scope))
-        way.insert(0, Step(scope, where, call))
-    return way if scope.unit is program.main else None
-
-
-def _caller(program: Program, name: str, seen: set[int]) -> tuple[Scope, ast.stmt, ast.Call] | None:
-    for unit in program.units:
-        for scope in unit.scopes.values():
-            if id(scope) in seen:
-                continue
-            for statement in statements(scope.node.body):
-                for expression in own_expressions(statement):
-                    for node in ast.walk(expression):
-                        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == name:
-                            return scope, statement, node
-    return None
 
 
 _MODELS = ("Sequential", "Model", "load_model", "model_from_json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from oomlint.estimate.slicing.program import blocks
+from oomlint.estimate.slicing.program import Scope, blocks
 
 
 def matters(manager: ast.expr) -> bool:
@@ -61,3 +61,13 @@ def around(body: list[ast.stmt], target: ast.stmt | None) -> list[ast.stmt]:
         found.append(holder)
         body = next(block for block in blocks(holder) if any(is_or_holds(one, target) for one in block))
     return found
+
+
+def reference(callee: Scope, scope: Scope) -> ast.expr:
+    """A function, or the class of a method, as another module calls it, which need not have imported it."""
+    assert not isinstance(callee.node, ast.Module)
+    name = callee.node.name if callee.owner is None else callee.owner.name
+    if callee.unit is scope.unit or not callee.unit.name or scope.of(name) is not None:
+        return ast.Name(name, ast.Load())
+    module = f"__import__('importlib').import_module({callee.unit.name!r})"
+    return ast.parse(f"{module}.{name}", mode="eval").body

@@ -68,3 +68,13 @@ def held(read: Callable[[], Any]) -> Any:
 def left(value: Any, before: Any) -> bool:
     """Whether a value was to be altered and may not have been."""
     return value is NOTHING or value is before or isinstance(value, dict | list | set)
+
+
+# Models to which a layer could not be added, and why.
+HALF_MADE: list[tuple[Any, BaseException]] = []
+
+
+def half_made(model: Any) -> BaseException | None:
+    """Why a model, or one in it, lacks layers."""
+    parts = [model, *(getattr(model, "layers", None) or ())]
+    return next((error for one, error in HALF_MADE if any(one is part for part in parts)), None)

@@ -37,7 +37,7 @@ def _subject(model: Any, optimizer: Any, main: Made, request: Request, batch: in
     known = hasattr(optimizer, "apply_gradients") and not isinstance(optimizer, Missing)
     made = Made(model, optimizer=optimizer if known else None, by_hand=main.by_hand)
     plain = dataclasses.replace(request, input_shape=None, optimizer=None, loss=None)
-    x = data_specs.inputs(made, plain, batch)
+    x = data_specs.inputs(made, plain, batch, [])
     outputs = compiling.built_outputs(model, x)
     compiling.compile_model(made, plain, outputs, [])
     y = data_specs.targets(made, outputs, batch, [])

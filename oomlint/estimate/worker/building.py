@@ -52,7 +52,7 @@ def build(request: Request) -> Subject:
             batch = DEFAULT_BATCH
             assumptions.append(f"{ASSUMED_BATCH}{batch}, Keras' default: give another with --batch-size")
         assumptions += strategies.words(request, batch)
-        x = data_specs.inputs(made, request, batch)
+        x = data_specs.inputs(made, request, batch, assumptions)
         outputs = None if made.has_no_call else compiling.built_outputs(made.model, x)
         if request.mode == "predict":
             return Subject(made.model, (x,), "predict", assumptions)

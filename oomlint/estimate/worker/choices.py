@@ -6,9 +6,10 @@ import ast
 import linecache
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from oomlint.estimate.errors import EstimateError
-from oomlint.estimate.worker import stand_ins
+from oomlint.estimate.worker import making, stand_ins
 
 
 def unchosen(error: NameError, file: str, line: int | None) -> EstimateError | None:
@@ -32,6 +33,19 @@ def unchosen(error: NameError, file: str, line: int | None) -> EstimateError | N
             hint = f"Give it: --arg {option}={examples[0]}"
             return EstimateError(message, "build", file, line, hint, asked=option)
     return None
+
+
+def keys(error: KeyError) -> list[str]:
+    """What a table knows in which a value was looked up that is not known: `NETS[args.net]`."""
+    trace = error.__traceback__
+    if trace is None:
+        return []
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    names = trace.tb_frame.f_globals | trace.tb_frame.f_locals
+    line = linecache.getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+    tables = (names.get(name) for name in re.findall(r"(\w+)\[", line))
+    return [key for table in tables if isinstance(table, dict) for key in table if isinstance(key, str)]
 
 
 def _choices(tree: ast.Module, name: str) -> Iterator[tuple[ast.expr, str]]:
@@ -70,3 +84,27 @@ def _option(tree: ast.Module, subject: ast.expr) -> str:
             ):
                 return attribute
     return subject.id
+
+
+def unset(file: str, line: int | None) -> list[str]:
+    """The options without a default that a line of the script takes."""
+    text = linecache.getline(file, line or 0)
+    taken = re.findall(r"""\.(\w+)|\[["'](\w+)["']\]""", text)
+    found = [name for pair in taken for name in pair if name in stand_ins.UNSET]
+    return found or (list(stand_ins.UNSET) if len(stand_ins.UNSET) == 1 else [])
+
+
+def none_in(error: BaseException) -> list[str]:
+    """The names of the user's line that failed that are None in it."""
+    found: list[str] = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if making.of_the_user(code.co_filename) and Path(code.co_filename).suffix == ".py":
+            known = trace.tb_frame.f_globals | trace.tb_frame.f_locals
+            words = re.findall(
+                r"(?<![\w.])[A-Za-z_]\w*", linecache.getline(code.co_filename, trace.tb_lineno)
+            )
+            found = [one for one in dict.fromkeys(words) if one in known and known[one] is None]
+        trace = trace.tb_next
+    return found

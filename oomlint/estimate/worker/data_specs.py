@@ -7,7 +7,7 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import FLOATX
-from oomlint.estimate.worker import described, stand_ins
+from oomlint.estimate.worker import described, environments, stand_ins
 from oomlint.estimate.worker.generation import floatx, inputs_of, is_legacy, present, tree
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec
@@ -20,7 +20,7 @@ def _flat(name: object) -> str:
     return str(name).replace("_", "").lower()
 
 
-def inputs(made: Made, request: Request, batch: int) -> Any:
+def inputs(made: Made, request: Request, batch: int, assumptions: list[str]) -> Any:
     """What the model is called on: as its input layers say, else as the script's data or `--input-shape` say."""
     model = made.model
     struct = getattr(model, "_inputs_struct", None)
@@ -40,10 +40,10 @@ def inputs(made: Made, request: Request, batch: int) -> Any:
         ]
         specs = [Spec(shape, _dtype(leaf)) for shape, leaf in zip(shapes, leaves, strict=True)]
         return tree().pack_sequence_as(struct, specs)
-    return _of_data(made, request, batch)
+    return _of_data(made, request, batch, assumptions)
 
 
-def _of_data(made: Made, request: Request, batch: int) -> Any:
+def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -> Any:
     """For a model without input layers: what the data set hands over, or the shape that the user gives."""
     if request.input_shape is not None:
         sample = tuple(_given(size, request) for size in request.input_shape)
@@ -75,6 +75,14 @@ def _of_data(made: Made, request: Request, batch: int) -> Any:
     part = _entrance(made.model)
     if part is not None:
         return Spec((batch, *part[0][1:]), part[1])
+    if (
+        len(observed := set(environments.OBSERVED)) == 1
+        and type(_first_layer(made.model)).__name__ == "Dense"
+    ):
+        seen = observed.pop()
+        if len(seen) == 1:
+            assumptions.append(f"the model takes what is observed in the environment: {seen[0]} numbers")
+            return Spec((batch, *seen), "float32")
     words = f"the model {made.model.name!r} does not say what it takes: it has no input layer"
     raise _asks(words, _example(made.model))
 
@@ -100,8 +108,16 @@ def _entrance(model: Any) -> tuple[Any, str] | None:
 
 def _example(model: Any) -> str:
     """A sample's shape such as its first layer takes."""
-    first = next(iter(getattr(model, "layers", ())), None)
+    first = _first_layer(model)
     return "128" if type(first).__name__ in ("Dense", "Embedding") else "224,224,3"
+
+
+def _first_layer(model: Any) -> Any:
+    """The first layer of a model, or of the first model in it."""
+    first = model
+    while (inner := getattr(first, "layers", None)) and not isinstance(inner, str):
+        first = inner[0]
+    return None if first is model else first
 
 
 def _is_known(shape: Any) -> bool:

@@ -96,10 +96,16 @@ class Space:
         return Missing(f"a space's {name}")
 
 
+# Shapes of what is observed in the environments that the script made.
+OBSERVED: list[tuple[int, ...]] = []
+
+
 class Environment:
     """What a model is made from: the spaces. What happens in it is not known."""
 
     def __init__(self, observations: Size, actions: Size) -> None:
+        if isinstance(observations, tuple):
+            OBSERVED.append(observations)
         self.observation_space = Space(observations)
         self.action_space = Space(actions)
 

@@ -112,8 +112,10 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
             return _attempt(statement)
         case ast.Assign() | ast.AnnAssign() | ast.AugAssign() if top:
             return _attempt(statement)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="compile" | "add"))):
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="compile"))):
             return statement
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="add", value=model))):
+            return _noted(statement, model)
         case ast.Expr(value=ast.Call()):
             return statement if top and last else _attempt(statement)
     return statement
@@ -202,6 +204,17 @@ def _attempt(statement: ast.stmt) -> ast.stmt:
         values = ", ".join(f"{name!r}: {FAILED}.held(lambda: {name})" for name in altered)
         attempt.body = [*ast.parse(f"{before} = {{{values}}}").body, statement]
     attempt.handlers[0].body = handler
+    return ast.copy_location(attempt, statement)
+
+
+def _noted(statement: ast.stmt, model: ast.expr) -> ast.stmt:
+    """`model.add(layer)`: where that fails, a model without the layer must not be estimated, whoever goes on."""
+    handler = f"{FAILED}.half_made(oomlint_error, lambda: {ast.unparse(model)})"
+    attempt = ast.parse(f"try:\n    pass\nexcept Exception as oomlint_error:\n    {handler}\n    raise").body[
+        0
+    ]
+    assert isinstance(attempt, ast.Try)
+    attempt.body = [statement]
     return ast.copy_location(attempt, statement)
 
 

@@ -6,6 +6,7 @@ import argparse
 import builtins
 import functools
 import io
+import math
 import os
 import re
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from oomlint.estimate.worker import generation, stand_ins
+from oomlint.estimate.worker import generation, option_files, stand_ins
 from oomlint.estimate.worker.attribute_dicts import attribute_dicts
 from oomlint.estimate.worker.data_sets import known_data_sets
 from oomlint.estimate.worker.older.add_ons import add_ons
@@ -30,6 +31,8 @@ _OF_PYTHON_2 = {"xrange": range, "unicode": str, "basestring": str, "long": int,
 
 # The modules of Keras 2 handed on what they import themselves: `np` and `K`.
 _STARRED = re.compile(r"(?m)^\s*from (tensorflow\.)?keras(\.\w+)* import \*")
+
+_FEW = 1 << 20  # numbers of an array that is made of zeros
 
 _SETTINGS = frozenset(".json .jsonc .yaml .yml .cfg .ini .toml .conf .config .names .txt".split())
 
@@ -54,6 +57,7 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
         for place, name in ((os.path, "exists"), (os.path, "isfile"), (Path, "exists"), (Path, "is_file")):
             stack.enter_context(patch.object(place, name, _also_beside(getattr(place, name))))
         stack.enter_context(image_format(generation.chosen(), text, assumptions))
+        _data_as_tensors()
         _yaml(stack)
         _hdf5(stack)
         for name, today in _OF_PYTHON_2.items():
@@ -64,7 +68,7 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
             stack.enter_context(patch.object(builtins, "np", numpy, create=True))
             stack.enter_context(patch.object(builtins, "K", generation.chosen().backend, create=True))
         _flags_have_their_defaults()
-        parse = _Defaults(given)
+        parse = _Defaults(given, assumptions)
         stack.enter_context(patch.object(argparse.ArgumentParser, "parse_args", parse.parse_args))
         stack.enter_context(patch.object(argparse.ArgumentParser, "parse_known_args", parse.parse_known_args))
         for module in generation.present():
@@ -79,6 +83,23 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
             if name in sys.modules and hasattr(sys.modules[name], "get_file"):
                 stack.enter_context(patch.object(sys.modules[name], "get_file", _no_file))
         yield
+
+
+def _data_as_tensors() -> None:
+    """Data of a known shape inside an operation of TensorFlow, a mean or a limit to scale by, is that many zeros.
+
+    What is calculated with it has a shape all the same; NumPy, which could decide something by it, gets none.
+    """
+    tensorflow = sys.modules.get("tensorflow")
+    if tensorflow is None:
+        return
+
+    def converted(value: Any, dtype: Any = None, name: Any = None, as_ref: bool = False) -> Any:
+        if any(size is None for size in value.sizes) or math.prod(value.sizes) > _FEW:
+            raise stand_ins.NeededError(Missing("the data itself"))
+        return tensorflow.zeros(value.sizes, dtype or str(value.dtype))
+
+    tensorflow.register_tensor_conversion_function(stand_ins.Data, converted)
 
 
 def _yaml(stack: ExitStack) -> None:
@@ -131,12 +152,17 @@ def _beside_the_script(original: Any) -> Any:
     def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
         if isinstance(file, str | os.PathLike) and not set(mode) & set("wax+") and not os.path.lexists(file):
             for folder in _folders():
-                beside = Path(folder, os.fspath(file))
-                if beside.is_file():
-                    return original(beside, mode, *args, **kwargs)
+                for spelled in (os.fspath(file), _forward(os.fspath(file))):
+                    if Path(folder, spelled).is_file():
+                        return original(Path(folder, spelled), mode, *args, **kwargs)
         return original(file, mode, *args, **kwargs)
 
     return opened
+
+
+def _forward(path: str) -> str:
+    """A path as it is written on Windows, `configs\\net.yaml`, in the way that is understood everywhere."""
+    return path.replace("\\", "/") if os.sep == "/" else path
 
 
 def _also_beside(original: Any) -> Any:
@@ -145,7 +171,10 @@ def _also_beside(original: Any) -> Any:
     def asked(path: Any, **how: Any) -> Any:
         if not isinstance(path, str | os.PathLike) or Path(path).suffix not in _SETTINGS:
             return original(path, **how)
-        return original(path, **how) or any(original(Path(folder, path), **how) for folder in _folders())
+        if original(path, **how):
+            return True
+        spelled = {os.fspath(path), _forward(os.fspath(path))}
+        return any(original(Path(folder, one), **how) for folder in _folders() for one in spelled)
 
     return asked
 
@@ -161,8 +190,10 @@ def _no_file(*args: Any, **kwargs: Any) -> str:
 class _Defaults:
     """`parse_args` with no command line: what is required and not given is not known."""
 
-    def __init__(self, given: dict[str, Any]) -> None:
+    def __init__(self, given: dict[str, Any], assumptions: list[str]) -> None:
         self.given = given
+        self.assumptions = assumptions
+        self._files: dict[str, list[str]] = {}
         self.original = argparse.ArgumentParser.parse_known_args
 
     def namespace(self, parser: argparse.ArgumentParser) -> argparse.Namespace:
@@ -173,26 +204,50 @@ class _Defaults:
             if action.dest in self.given:
                 setattr(values, action.dest, self.given[action.dest])
                 continue
+            file = self._settings(action)
+            if file is not None:
+                setattr(values, action.dest, file)
+                continue
             if (
                 action.required
                 and action.default is None
                 and not isinstance(action, argparse._SubParsersAction)
             ):
                 value: Any = Missing(action.dest)
-                stand_ins.EXAMPLES[action.dest] = list(action.choices or ())
+                stand_ins.EXAMPLES[action.dest] = self._examples(action)
             else:
                 value = action.default
+                if isinstance(value, str) and any(
+                    Path(folder, _forward(value)).is_file() for folder in _folders()
+                ):
+                    value = _forward(value)
                 if isinstance(value, str) and action.type is not None:
                     value = parser._get_value(action, value)
             if value is None:
                 stand_ins.UNSET.add(action.dest)
-                stand_ins.EXAMPLES.setdefault(action.dest, list(action.choices or ()))
+                stand_ins.EXAMPLES.setdefault(action.dest, self._examples(action))
             if value is not argparse.SUPPRESS and not hasattr(values, action.dest):
                 setattr(values, action.dest, value)
         for name, value in parser._defaults.items():
             if not hasattr(values, name):
                 setattr(values, name, value)
         return values
+
+    def _examples(self, action: argparse.Action) -> list[Any]:
+        return list(action.choices or []) or list(self._files.get(action.dest, []))
+
+    def _settings(self, action: argparse.Action) -> str | None:
+        """The file of settings that an option without a default means, where the project has but one."""
+        if action.default is not None or isinstance(action, argparse._SubParsersAction):
+            return None
+        if not option_files.wanted(action):
+            return None
+        names = self._files[action.dest] = option_files.found(_folders())
+        file = option_files.taken(names)
+        if file is not None:
+            said = f"{action.dest} is {file}, the project's own (another: --arg {action.dest}=FILE)"
+            self.assumptions.append(said)
+        return file
 
     @property
     def parse_args(self) -> Any:

@@ -87,6 +87,41 @@ def model_in(value: Any, where: str) -> Any:
     raise EstimateError(f"{where} gives back {kind}, not a Keras model")
 
 
+def models_of(value: Any) -> list[Any]:
+    """The models whose variables an object that is none hands out as its own: an ensemble's, the largest first."""
+    kinds = tuple(keras.Model for keras in generation.present())
+    if isinstance(value, (*kinds, type)) or not isinstance(getattr(value, "__dict__", None), dict):
+        return []
+    try:
+        ids = {id(one) for one in value.trainable_variables}
+    except Exception:  # the user's own code, or none
+        return []
+    held: dict[int, Any] = {}
+    for part in vars(value).values():
+        several = (
+            part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else [part]
+        )
+        held |= {id(one): one for one in several if isinstance(one, kinds)}
+    found = [one for one in held.values() if one.built and one.trainable_variables]
+    found = [one for one in found if all(id(variable) in ids for variable in one.trainable_variables)]
+    return sorted(found, key=_parameters, reverse=True)
+
+
+def part_that_is_called(model: Any) -> tuple[str, Any] | None:
+    """Of a model that has neither `call` nor inputs the one model in it that has: an agent's network."""
+    kinds = tuple(keras.Model for keras in generation.present())
+    keras = generation.keras_of(model)
+    own = any(
+        getattr(type(model), name, None) is not getattr(keras.Model, name, None)
+        for name in ("call", "train_step", "__call__")
+    )
+    if own or generation.inputs_of(model):
+        return None
+    parts = [(name, one) for name, one in vars(model).items() if isinstance(one, kinds)]
+    parts = list({id(one): (name, one) for name, one in parts}.values())
+    return parts[0] if len(parts) == 1 else None
+
+
 def _parameters(model: Any) -> int:
     return int(model.count_params()) if model.built else 0
 

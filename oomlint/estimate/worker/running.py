@@ -9,7 +9,6 @@ from __future__ import annotations
 import builtins
 import configparser
 import json
-import linecache
 import re
 import sys
 from pathlib import Path
@@ -67,6 +66,8 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     stand_ins.EXAMPLES.clear()
     stand_ins.NAMED.clear()
     stand_ins.UNSET.clear()
+    environments.OBSERVED.clear()
+    altered.HALF_MADE.clear()
     stand_ins.GIVEN.update(assumed | request.arguments)
     old = request.names.get("keras") == "2" and not TF_KERAS.search(request.source)
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
@@ -89,7 +90,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
             if "function" in request.names:
                 return _of_function(module, request)
     except TrainedSignal as signal:
-        made = _made(signal, request, failures, path)
+        made = _made(signal, request, failures, path, assumptions)
         named = signal.facts.get("batch_named")
         if made.batch is not None and named and not request.batch_size:
             assumptions.append(f"batch size {made.batch}, as {named} says (another: --batch-size)")
@@ -99,7 +100,10 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     except EstimateError:
         raise
     except (Exception, SystemExit) as error:
-        raise _broken(error, path, failures) from error
+        if not (
+            isinstance(error, SystemExit) and not error.code
+        ):  # the script's end, as `app.run(main)` says it
+            raise _broken(error, path, failures) from error
     finally:
         sys.argv = arguments
         if before is not None:
@@ -124,18 +128,28 @@ def _of_function(module: ModuleType, request: Request) -> Made:
     return Made(making.model_of(value, request, request.names["function"]))
 
 
-def _made(signal: TrainedSignal, request: Request, failures: list[Missing], path: str) -> Made:
+def _made(
+    signal: TrainedSignal, request: Request, failures: list[Missing], path: str, notes: list[str]
+) -> Made:
     model, facts = signal.model, signal.facts
     if isinstance(model, Missing):
         raise asked(model, path, failures)
     own_batch = model.batch_size if isinstance(model, Wrapped) else None
+    by_hand = facts.get("by_hand", "")
+    several = making.models_of(model) if by_hand else []
     try:
-        model = making.model_in(model, "what the script trains")
+        model = several[0] if several else making.model_in(model, "what the script trains")
     except EstimateError as error:
         if failures:
             raise _first(failures, path) from error
         error.file, error.line = request.names.get("trained_in", path), _line_of(request)
         raise
+    if (lack := altered.half_made(model)) is not None:
+        known = isinstance(lack, NeededError)
+        raise (asked(lack.value, path, failures) if known else _broken(lack, path, failures)) from lack
+    if by_hand and (part := making.part_that_is_called(model)) is not None:
+        notes.append(f"{type(model).__name__} has no call: estimated is the model in it, {part[0]}")
+        model = part[1]
     batch, optimizer = own_batch or facts.get("batch_size"), facts.get("optimizer")
     element = facts.get("element")
     return Made(
@@ -144,8 +158,8 @@ def _made(signal: TrainedSignal, request: Request, failures: list[Missing], path
         batch=batch if isinstance(batch, int) and not isinstance(batch, bool) else None,
         element=element,
         second=facts.get("second"),
-        by_hand=facts.get("by_hand", ""),
-        others=list(facts.get("others", ())),
+        by_hand=by_hand,
+        others=[*facts.get("others", ()), *((one, optimizer) for one in several[1:])],
     )
 
 
@@ -168,6 +182,10 @@ def _failed_in(failures: list[Missing]) -> Any:
         value = altered.held(read)
         return failed(error, name, line) if altered.left(value, before) else value
 
+    def half_made(error: BaseException, read: Any) -> None:
+        altered.HALF_MADE.append((altered.held(read), error))
+
+    failed.half_made = half_made  # type: ignore[attr-defined]
     failed.named = _named  # type: ignore[attr-defined]
     failed.held, failed.left = altered.held, left  # type: ignore[attr-defined]
 
@@ -284,7 +302,9 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         return EstimateError(message, "build", path, line, hint, instead=instead)
     message = f"{name} comes from data or from outside, and the model needs it"
     wanted = f"{plain}.classes" if plain in stand_ins.OF_CLASSES else plain
-    hint = f"Give it: --arg {plain}=VALUE"
+    known = [one for one in stand_ins.EXAMPLES.get(plain, ()) if isinstance(one, str)]
+    hint = f"Give it: --arg {plain}={known[0] if known else 'VALUE'}"
+    hint += f"  (there is {', '.join(dict.fromkeys(known[:12]))})" if known else ""
     return EstimateError(message, "build", path, line, hint, asked=wanted, instead=instead)
 
 
@@ -303,6 +323,8 @@ def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
     if found is None:
         return None
     name = found[1]
+    if isinstance(error, KeyError):
+        stand_ins.EXAMPLES.setdefault(name, []).extend(choices.keys(error))
     root = re.split(r"[.(\[]", name)[0]
     for missing in reversed(failures):
         if missing.oomlint_name in (name, root):
@@ -311,30 +333,6 @@ def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
         if known in stand_ins.NAMED:
             return _part(stand_ins.NAMED[known], name)
     return Missing(name, stand_ins.LINES.get(root, 0))
-
-
-def _unset(file: str, line: int | None) -> list[str]:
-    """The options without a default that a line of the script takes."""
-    text = linecache.getline(file, line or 0)
-    taken = re.findall(r"""\.(\w+)|\[["'](\w+)["']\]""", text)
-    found = [name for pair in taken for name in pair if name in stand_ins.UNSET]
-    return found or (list(stand_ins.UNSET) if len(stand_ins.UNSET) == 1 else [])
-
-
-def _none_in(error: BaseException) -> list[str]:
-    """The names of the user's line that failed that are None in it."""
-    found: list[str] = []
-    trace = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if making.of_the_user(code.co_filename) and Path(code.co_filename).suffix == ".py":
-            known = trace.tb_frame.f_globals | trace.tb_frame.f_locals
-            words = re.findall(
-                r"(?<![\w.])[A-Za-z_]\w*", linecache.getline(code.co_filename, trace.tb_lineno)
-            )
-            found = [one for one in dict.fromkeys(words) if one in known and known[one] is None]
-        trace = trace.tb_next
-    return found
 
 
 def _part(whole: Missing, name: str) -> Missing:
@@ -374,12 +372,12 @@ def _broken(
     unnamed = [one for one in failures if not one.oomlint_name and one.oomlint_cause is not error]
     if isinstance(error, KeyError) and unnamed:
         return asked(unnamed[-1], path, failures)
-    unset = _unset(file, line) if re.search(r"\bNone(Type)?\b", str(error)) else []
+    unset = choices.unset(file, line) if re.search(r"\bNone(Type)?\b", str(error)) else []
     if unset:
         message = f"{unset[0]} has no default on the command line, and the model needs it"
         hint = f"Give it: --arg {unset[0]}=VALUE"
         return EstimateError(message, "build", file, line, hint, asked=unset[0], instead=tuple(unset[1:]))
-    if "NoneType" in str(error) and (unset := _none_in(error)):
+    if "NoneType" in str(error) and (unset := choices.none_in(error)):
         message = f"{unset[0]} is None there: what gives it a value reads data, or comes after"
         hint = f"Give it: --arg {unset[0]}=VALUE"
         return EstimateError(message, "build", file, line, hint, asked=unset[0], instead=tuple(unset[1:]))

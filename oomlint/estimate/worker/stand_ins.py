@@ -88,7 +88,9 @@ class Missing:
         """Not known either."""
         return self._derived(f"{self.oomlint_name}(...)")
 
-    def __getitem__(self, key: Any) -> Missing:
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str) and key.isidentifier() and not key.startswith("_"):
+            return getattr(self, key)  # `settings["units"]` is asked for as `units`
         return self._derived(f"{self.oomlint_name}[...]")
 
     def __setitem__(self, key: Any, value: Any) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from contextlib import ExitStack
 from typing import Any
-from unittest.mock import patch
 
 from oomlint.estimate.worker.older.names import signed
+
+_said: list[set[str]] = [set()]  # what the answer says that was translated, of the build that goes on
 
 OF_OLD_KERAS = [False]  # the script imports `keras`, and it is not Keras 3's
 
@@ -23,11 +23,16 @@ _LAYER_ARGUMENTS = {
     "stride": "strides", "dropout_W": "dropout", "dropout_U": "recurrent_dropout",
     "inner_init": "recurrent_initializer",
     "inner_activation": "recurrent_activation", "beta_init": "beta_initializer", "gamma_init": "gamma_initializer",
+    "sigma": "stddev", "atrous_rate": "dilation_rate",
 }  # fmt: skip
 
 
-def old_layers(keras: Any, stack: ExitStack, used: set[str]) -> None:
-    """Arguments that layers had in Keras 1 and 2, and that stay without effect on memory or are spelled otherwise."""
+def old_layers(keras: Any, used: set[str]) -> None:
+    """Arguments that layers had in Keras 1 and 2, and that stay without effect on memory or are spelled otherwise.
+
+    They are understood from now on: a layer or model may make others when it is called, in the traced step.
+    """
+    _said[0] = used
     for name in ("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "LSTM", "GRU", "SimpleRNN",
     "Embedding", "Dropout",
                  "MaxPooling1D", "MaxPooling2D", "AveragePooling1D", "AveragePooling2D", "BatchNormalization",
@@ -35,17 +40,15 @@ def old_layers(keras: Any, stack: ExitStack, used: set[str]) -> None:
                  "Activation",
                  "SeparableConv2D", "Reshape", "LeakyReLU", "ZeroPadding2D", "UpSampling2D", "TimeDistributed",
                  "Permute", "Masking", "Bidirectional", "ConvLSTM2D", "GaussianNoise",
-                 "SpatialDropout1D", "MaxPooling3D", "DepthwiseConv2D"):  # fmt: skip
+                 "SpatialDropout1D", "MaxPooling3D", "AveragePooling3D", "DepthwiseConv2D"):  # fmt: skip
         cls = getattr(keras.layers, name, None)
-        if cls is None:
+        if cls is None or hasattr(cls.__init__, "oomlint_translated"):
             continue
         accepted = set(inspect.signature(cls.__init__).parameters)
-        stack.enter_context(
-            patch.object(cls, "__init__", _translated_layer(name, cls.__init__, accepted, used))
-        )
+        cls.__init__ = _translated_layer(name, cls.__init__, accepted)
 
 
-def _translated_layer(name: str, original: Any, accepted: set[str], used: set[str]) -> Any:
+def _translated_layer(name: str, original: Any, accepted: set[str]) -> Any:
     @functools.wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         args = tuple(_plain(one) for one in args)
@@ -61,7 +64,7 @@ def _translated_layer(name: str, original: Any, accepted: set[str], used: set[st
                 "dim_ordering",
             }:
                 args = (args[0], args[1:size], *args[size:])
-                used.add(f"{name}(filters, rows, columns)")
+                _said[0].add(f"{name}(filters, rows, columns)")
         if name == "Conv2D" and "nb_row" in kwargs:
             kwargs["kernel_size"] = (kwargs.pop("nb_row"), kwargs.pop("nb_col"))
         if name.startswith("AveragePooling") and not args and "pool_size" not in kwargs:
@@ -74,7 +77,11 @@ def _translated_layer(name: str, original: Any, accepted: set[str], used: set[st
         for old, new in _LAYER_ARGUMENTS.items():
             if old in kwargs and old not in accepted and (new in accepted or "args" in accepted):
                 kwargs[new] = kwargs.pop(old)
-                used.add(f"{old}=")
+                _said[0].add(f"{old}=")
+        if name == "GaussianNoise":  # Keras 3 takes no more than 1; how strong it is takes no memory
+            args = tuple(min(one, 1.0) if isinstance(one, int | float) else one for one in args)
+            if isinstance(strength := kwargs.get("stddev"), int | float):
+                kwargs["stddev"] = min(strength, 1.0)
         if name == "LeakyReLU" and "alpha" in kwargs:
             kwargs["negative_slope"] = kwargs.pop("alpha")
         if name == "Embedding":
@@ -109,6 +116,7 @@ def _translated_layer(name: str, original: Any, accepted: set[str], used: set[st
                 kwargs["input_shape"] = (None, value) if recurrent else (value,)
         original(self, *args, **kwargs)
 
+    init.oomlint_translated = True  # type: ignore[attr-defined]
     return signed(init, original)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 from oomlint.estimate.worker.older.convolutions import CONVOLUTIONS
+from oomlint.estimate.worker.older.experimental import experimental
 from oomlint.estimate.worker.older.layers import old_layers
 from oomlint.estimate.worker.older.names import namesakes, old_functions, old_helpers, signed
 from oomlint.estimate.worker.older.operations import understand_old_operations
@@ -160,7 +161,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         sys.meta_path.append(finder)
         stack.callback(sys.meta_path.remove, finder)
         _old_optimizers(keras, stack, used)
-        old_layers(keras, stack, used)
+        old_layers(keras, used)
         own_variables(keras, stack, used)
         old_weights(keras, stack, used)
         _old_models(keras, stack, used)
@@ -339,6 +340,9 @@ def _old_names(keras: Any, stack: ExitStack) -> None:
         for old, new in _RENAMED.items():
             if not hasattr(module, old) and hasattr(keras.layers, new):
                 stack.enter_context(patch.object(module, old, getattr(keras.layers, new), create=True))
+        for name in ("activations", "constraints", "initializers", "regularizers"):  # `from .core import *`
+            if not hasattr(module, name):
+                stack.enter_context(patch.object(module, name, getattr(keras, name), create=True))
         if not hasattr(module, "experimental"):
             holder = ModuleType("experimental")
             holder.preprocessing = keras.layers  # type: ignore[attr-defined]
@@ -355,6 +359,7 @@ def _old_names(keras: Any, stack: ExitStack) -> None:
             for version in ("_v2", "_v1"):  # `from keras.optimizers import adam_v2`
                 if not hasattr(module, name + version):
                     stack.enter_context(patch.object(module, name + version, keras.optimizers, create=True))
+    experimental(keras, stack)
     # `from tensorflow.keras.optimizers.legacy import Adam`: modules that only say that they are gone.
     for root in ("keras", "tensorflow.keras", "keras._tf_keras.keras"):
         try:

@@ -29,6 +29,8 @@ def old_helpers(keras: Any, stack: ExitStack, used: set[str], assumptions: list[
             stack.enter_context(patch.object(namespace, old, optimizer, create=True))
 
 
+# Keras 1's (keras/regularizers.py of 1.2.2): those of activations were others.
+_REGULARIZERS = {"activity_l1": "L1", "activity_l2": "L2", "activity_l1l2": "L1L2", "l1l2": "L1L2"}
 _OPTIMIZERS = {
     "AdamOptimizer": "Adam",
     "RMSPropOptimizer": "RMSprop",
@@ -140,6 +142,10 @@ def old_functions(keras: Any, stack: ExitStack, used: set[str]) -> None:
     for name in ("L1", "L2"):
         cls = getattr(keras.regularizers, name)
         stack.enter_context(patch.object(cls, "__init__", _of_l(name.lower(), cls.__init__)))
+    for namespace in (keras.regularizers, *namesakes(keras, "regularizers")):
+        for name, kind in _REGULARIZERS.items():
+            made = _named(getattr(keras.regularizers, kind), name, used)
+            stack.enter_context(patch.object(namespace, name, made, create=True))
     for namespace in (keras.metrics, *namesakes(keras, "metrics")):
         for name in dir(keras.losses):
             if name[0].islower() and not hasattr(namespace, name):

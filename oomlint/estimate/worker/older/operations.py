@@ -212,6 +212,8 @@ def _noted(function: Callable[..., Any], name: str, applied: Callable[..., Any] 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         _said[0].add(name)
+        if "std" in kwargs:  # Keras 1's `random_normal`
+            kwargs["stddev"] = kwargs.pop("std")
         found = applied(function, args, kwargs) if applied is not None else NotImplemented
         return function(*args, **kwargs) if found is NotImplemented else found
 

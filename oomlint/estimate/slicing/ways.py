@@ -1,0 +1,123 @@
+"""Ways through a program by the names of its functions, where the dry run took none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from oomlint.estimate.slicing.functions import Functions, statements
+from oomlint.estimate.slicing.program import (
+    Program,
+    Scope,
+    Unit,
+    bound_names,
+    dotted,
+    own_expressions,
+    root_name,
+)
+
+METHODS = ("fit", "fit_generator", "train_on_batch", "fit_on_batch", "fit_loop")
+
+
+@dataclass(slots=True)
+class Step:
+    """One function on the way to the training call: the statement in it that leads on, and the call there."""
+
+    scope: Scope
+    statement: ast.stmt | None  # None: nobody calls what comes next
+    call: ast.Call | None = None
+
+
+def way_by_name(program: Program, scope: Scope, statement: ast.stmt) -> list[Step] | None:
+    """A way to a statement by the names of functions: the first caller of each, else nobody."""
+    way = [Step(scope, statement)]
+    seen = {id(scope)}
+    functions = Functions(program)
+    while not isinstance(scope.node, ast.Module):
+        found = _caller(functions, scope, seen)
+        if found is None:
+            return [Step(scope.unit.scope, None), *way] if scope.unit is program.main else None
+        scope, where, call = found
+        seen.add(id(scope))
+        way.insert(0, Step(scope, where, call))
+    return way if scope.unit is program.main else None
+
+
+def _caller(functions: Functions, callee: Scope, seen: set[int]) -> tuple[Scope, ast.stmt, ast.Call] | None:
+    assert not isinstance(callee.node, ast.Module)
+    name = callee.node.name
+    if callee.owner is not None and name == "__init__":
+        name = callee.owner.name
+    for unit in functions.program.units:
+        for scope in unit.scopes.values():
+            if id(scope) in seen:
+                continue
+            for statement in statements(scope.node.body):
+                for expression in own_expressions(statement):
+                    for node in ast.walk(expression):
+                        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == name:
+                            if _may_enter(node.func, callee, scope, functions):
+                                return scope, statement, node
+    return None
+
+
+def _may_enter(function: ast.expr, callee: Scope, scope: Scope, functions: Functions) -> bool:
+    """Whether a call of that name may be of the function: `app.run` is no method of the program's, nor another
+    module's `main()` the script's own."""
+    if isinstance(function, ast.Name):
+        found = functions.definition(scope.unit, function.id, scope)
+        meant = callee.owner if callee.owner is not None and callee.node.name == "__init__" else callee.node  # type: ignore[union-attr]
+        return found is None or not isinstance(found[1], type(meant)) or found[1] is meant
+    root = root_name(function)
+    classes = _classes_of(function, scope, functions)
+    if classes and callee.owner is not None:
+        return callee.owner in classes
+    if isinstance(function, ast.Attribute) and function.attr in METHODS and "model" in dotted(function.value):
+        return False  # Keras' own
+    where = scope.of(root)
+    module = "" if where is None else where.unit.aliases.get(root, "").partition(".")[0]
+    return not module or functions.program.module(scope.unit, module, 0) is not None
+
+
+def _classes_of(function: ast.expr, scope: Scope, functions: Functions) -> list[ast.ClassDef]:
+    """The classes of the program, with those they inherit, whose objects alone a name is bound to: `net` of `net.fit`.
+
+    Nothing where something else may be bound to it.
+    """
+    name = dotted(function.value) if isinstance(function, ast.Attribute) else ""
+    found: list[ast.ClassDef] = []
+    for value in _bound_to(name, scope):
+        made = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
+        known = functions.definition(scope.unit, made, scope) if made else None
+        if known is None or not isinstance(known[1], ast.ClassDef):
+            return []
+        found += _with_bases(known[0], known[1], functions)
+    return found
+
+
+def _bound_to(name: str, scope: Scope) -> Iterator[ast.expr | None]:
+    """What a name, or an attribute of the object itself, is bound to; None where that is not plain to see."""
+    root, _, attribute = name.partition(".")
+    nodes: Iterable[ast.AST] = ()
+    if root == "self" and attribute and scope.owner is not None:
+        nodes = ast.walk(scope.owner)
+    elif name and not attribute and (where := scope.of(name)) is not None:
+        nodes = statements(where.node.body)
+        if name in where.parameters:
+            yield None
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[target], value=value) if dotted(target) == name:
+                yield value
+            case ast.stmt() if not attribute and name in bound_names(node):
+                yield None
+
+
+def _with_bases(unit: Unit, node: ast.ClassDef, functions: Functions) -> list[ast.ClassDef]:
+    found = [node]
+    for base in node.bases:
+        known = functions.definition(unit, base.id) if isinstance(base, ast.Name) else None
+        if known is not None and isinstance(known[1], ast.ClassDef) and known[1] is not node:
+            found += _with_bases(known[0], known[1], functions)
+    return found

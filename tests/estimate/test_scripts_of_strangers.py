@@ -1,0 +1,338 @@
+"""More shapes of public scripts that gave no estimate once, or a wrong one, each as a small script of its own words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from estimate.scripts import build
+
+from oomlint.estimate.errors import EstimateError
+
+
+def test_names_of_the_first_keras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+from keras import backend as K
+from keras.layers import Dense, Flatten, GaussianNoise, Input, Lambda
+from keras.models import Model
+from keras.regularizers import activity_l1
+
+x = Input(shape=(12, 12, 2))
+y = Flatten()(GaussianNoise(sigma=3.0)(x))
+y = Dense(6, activity_regularizer=activity_l1(0.01))(y)
+y = Lambda(lambda z: z + K.random_normal(shape=(4, 6), std=0.5))(y)
+model = Model(input=x, output=Dense(1)(y))
+model.compile("sgd", "mse")
+model.fit(x, y, nb_epoch=1, batch_size=4)
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 289 * 6 + 7
+    assert any("activity_l1" in one for one in subject.assumptions)
+
+
+def test_a_pooling_layer_that_is_made_in_a_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import tensorflow as tf
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.head = tf.keras.layers.Dense(3)
+
+    def call(self, x):
+        return self.head(tf.keras.layers.Flatten()(tf.keras.layers.AveragePooling2D()(x)))
+
+model = Net()
+model.build((None, 8, 8, 2))
+model.compile("sgd", "mse")
+model.fit(x, y, batch_size=5)
+"""
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 4 * 4 * 2 * 3 + 3
+
+
+def test_an_ensemble_that_one_tape_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import tensorflow as tf
+from tensorflow import keras
+
+def member():
+    return keras.Sequential([keras.Input((6,)), keras.layers.Dense(4)])
+
+class Ensemble:
+    def __init__(self, count):
+        self.members = [member() for _ in range(count)]
+        self.idle = [member()]
+
+    @property
+    def trainable_variables(self):
+        return [one for each in self.members for one in each.trainable_variables]
+
+    def __call__(self, x):
+        return tf.add_n([one(x) for one in self.members])
+
+ensemble = Ensemble(3)
+optimizer = keras.optimizers.Adam()
+for x, y in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((ensemble(x) - y) ** 2)
+    gradients = tape.gradient(loss, ensemble.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, ensemble.trainable_variables))
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.one_step
+    assert len(subject.others) == 2  # the idle one has no part in it
+    assert {one.model.count_params() for one in [subject, *subject.others]} == {28}
+
+
+_AGENT = """
+import gym
+import tensorflow as tf
+
+class Policy(tf.keras.Model):
+    def __init__(self, actions):
+        super().__init__()
+        self.body = tf.keras.Sequential([tf.keras.layers.Dense(16), tf.keras.layers.Dense(actions)])
+
+    def call(self, x):
+        return self.body(x)
+
+class Agent(tf.keras.Model):
+    def __init__(self, env):
+        super().__init__()
+        self.policy = Policy(env.action_space.n)
+
+    def loss(self, seen, taken):
+        return tf.reduce_mean(self.policy(seen))
+
+env = gym.make("CartPole-v1")
+agent = Agent(env)
+optimizer = tf.keras.optimizers.Adam()
+
+def learn(seen, taken):
+    with tf.GradientTape() as tape:
+        loss = agent.loss(seen, taken)
+    gradients = tape.gradient(loss, agent.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, agent.trainable_variables))
+
+for _ in range(10):
+    seen, taken = play(env, agent)
+    learn(seen, taken)
+"""
+
+
+def test_an_agent_that_is_a_model_and_is_never_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    subject = build(tmp_path, _AGENT, monkeypatch)
+    assert subject.model.count_params() == 5 * 16 + 17 * 2
+    assert subject.data[0].shape == (32, 4)
+    assert any("has no call" in one for one in subject.assumptions)
+    assert any("observed in the environment" in one for one in subject.assumptions)
+
+
+_TRAINER = """
+import tensorflow as tf
+
+class Trainer(object):
+    def __init__(self, units):
+        self.net = tf.keras.Sequential([tf.keras.Input((5,)), tf.keras.layers.Dense(units)])
+        self.optimizer = tf.keras.optimizers.SGD()
+
+    def variables_of(self):
+        found = self.net.trainable_variables
+        return found
+
+    def train_step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = self.loss(x, y)
+        gradients = tape.gradient(loss, self.variables_of())
+        self.optimizer.apply_gradients(zip(gradients, self.variables_of()))
+
+    def loss(self, x, y):
+        return tf.reduce_mean((self.net(x) - y) ** 2)
+
+    def run(self):
+        for x, y in batches():
+            STEP
+"""
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param("self.train_step(x, y)", id="called"),
+        pytest.param("self.strategy.run(self.train_step, args=(x, y))", id="by a strategy"),
+    ],
+)
+def test_a_trainer_class_of_the_scripts_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str):
+    (tmp_path / "trainer.py").write_text(_TRAINER.replace("STEP", step))
+    (tmp_path / "other.py").write_text("def main():\n    pass\nif __name__ == '__main__':\n    main()\n")
+    text = """
+import other
+from launcher import app
+from trainer import Trainer
+
+def main(_):
+    trainer = Trainer(7)
+    trainer.run()
+
+if __name__ == "__main__":
+    app.run(main)
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 6 * 7
+
+
+def test_a_loss_that_takes_a_gradient_of_its_inputs_is_not_estimated_by_the_model_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    watching = """
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = self.net(x)
+        return tf.reduce_mean(inner.gradient(y, x) ** 2)
+"""
+    plain = "        return tf.reduce_mean((self.net(x) - y) ** 2)\n"
+    trainer = _TRAINER.replace("STEP", "self.train_step(x, y)").replace(plain, watching.lstrip("\n"))
+    text = trainer + "\nTrainer(7).run()\n"
+    with pytest.raises(EstimateError, match="gradient with regard to its inputs") as caught:
+        build(tmp_path, text, monkeypatch)
+    assert "inner.gradient" in (tmp_path / "train.py").read_text().splitlines()[(caught.value.line or 0) - 1]
+
+
+_CONFIGURED = """
+import argparse
+import json
+import keras
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", required=True, help="path of the settings")
+args = parser.parse_args()
+with open(args.config) as file:
+    settings = json.load(file)
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(settings["units"])])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+
+
+def test_the_only_file_of_settings_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "package.json").write_text("{}")
+    folder = tmp_path / "configs"
+    folder.mkdir()
+    (folder / "small.json").write_text('{"units": 3}')
+    subject = build(tmp_path, _CONFIGURED, monkeypatch)
+    assert subject.model.count_params() == 15
+    assert any("config is configs/small.json" in one for one in subject.assumptions)
+    (folder / "large.json").write_text('{"units": 30}')
+    with pytest.raises(EstimateError, match="config comes from") as caught:
+        build(tmp_path, _CONFIGURED, monkeypatch)
+    assert "--arg config=configs/large.json" in caught.value.hint
+    assert "configs/small.json" in caught.value.hint
+    given = build(tmp_path, _CONFIGURED, monkeypatch, arguments={"config": "configs/large.json"})
+    assert given.model.count_params() == 150
+    (folder / "default.json").write_text('{"units": 5}')
+    assert build(tmp_path, _CONFIGURED, monkeypatch).model.count_params() == 25
+
+
+def test_a_path_as_windows_writes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "configs"
+    folder.mkdir()
+    (folder / "net.json").write_text('{"units": 3}')
+    text = _CONFIGURED.replace("required=True", "default=r'configs\\net.json'")
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 15
+
+
+def test_a_table_of_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import argparse
+import keras
+from loading import load_images
+
+class Small:
+    def __init__(self, shape):
+        self.model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(2)])
+        self.model.compile("sgd", "mse")
+
+    def learn(self, x, y):
+        self.model.fit(x, y, epochs=3)
+
+class Large(Small):
+    pass
+
+NETS = {"small": Small, "large": Large}
+parser = argparse.ArgumentParser()
+parser.add_argument("--net", required=True)
+args = parser.parse_args()
+images = load_images()
+net = NETS[args.net](images.shape)
+net.learn(images, None)
+"""
+    with pytest.raises(EstimateError, match="net comes from") as caught:
+        build(tmp_path, text, monkeypatch)
+    assert "--arg net=small" in caught.value.hint
+    assert "large" in caught.value.hint
+    assert build(tmp_path, text, monkeypatch, arguments={"net": "large"}).model.count_params() == 14
+
+
+def test_a_table_of_functions_of_another_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "method.py").write_text(
+        "import keras\n"
+        "def learn(units, rounds):\n"
+        "    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(units)])\n"
+        "    model.compile('sgd', 'mse')\n"
+        "    model.fit(None, None, epochs=rounds)\n"
+    )
+    text = """
+import sys
+import method
+
+METHODS = dict(learn=method.learn)
+METHODS[sys.argv[1]](5, 2)
+"""
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 20
+
+
+_CLASSIFIER = """
+import keras
+
+class Base:
+    def make(self, vocabulary):
+        self.model = keras.Sequential()
+        self.model.add(keras.layers.Embedding(vocabulary["vocab_size"], UNITS))
+        self.model.add(keras.layers.Flatten())
+        self.model.add(keras.layers.Dense(2))
+        self.model.compile("sgd", "mse")
+
+class Plain(Base):
+    def fit(self, vocabulary, folder):
+        self.make(vocabulary)
+        x, y = read(folder)
+        self.model.fit(x, y, epochs=3)
+
+class Wide(Base):
+    def fit(self, vocabulary, folder):
+        self.path = folder + "/weights"
+        self.make(vocabulary)
+        x, y = read(folder)
+        self.model.fit(x, y, epochs=3)
+"""
+
+
+def test_a_method_is_that_of_the_objects_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """And what a table of the data holds is asked for by its name there, with no model short of its layers."""
+    (tmp_path / "classifier.py").write_text(_CLASSIFIER.replace("UNITS", "4"))
+    text = """
+import pickle
+from classifier import Plain
+
+def main():
+    vocabulary = pickle.load(open("vocabulary.pkl", "rb"))
+    classifier = Plain()
+    classifier.fit(vocabulary, "data")
+
+main()
+"""
+    with pytest.raises(EstimateError, match="vocab_size comes from") as caught:
+        build(tmp_path, text, monkeypatch)
+    assert caught.value.hint == "Give it: --arg vocab_size=VALUE"
+    subject = build(tmp_path, text, monkeypatch, arguments={"vocab_size": 100}, input_shape=(6,))
+    assert subject.model.count_params() == 100 * 4 + (6 * 4 + 1) * 2
