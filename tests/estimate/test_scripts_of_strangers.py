@@ -336,3 +336,79 @@ main()
     assert caught.value.hint == "Give it: --arg vocab_size=VALUE"
     subject = build(tmp_path, text, monkeypatch, arguments={"vocab_size": 100}, input_shape=(6,))
     assert subject.model.count_params() == 100 * 4 + (6 * 4 + 1) * 2
+
+
+def test_a_way_through_modules_that_goes_on_past_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What is remembered and scored on the way is not known, and nothing of the model."""
+    (tmp_path / "network.py").write_text(
+        "import keras\n"
+        "class Network:\n"
+        "    def __init__(self, actions):\n"
+        "        self.model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(actions)])\n"
+        "        self.model.compile('sgd', 'mse')\n"
+        "    def fit(self, seen, scores):\n"
+        "        self.model.fit(seen, scores, epochs=1, verbose=0)\n"
+    )
+    (tmp_path / "agent.py").write_text(
+        "from network import Network\n"
+        "class Memory:\n"
+        "    def __init__(self):\n"
+        "        self.rows = []\n"
+        "    def add(self, *row):\n"
+        "        self.rows.append(row)\n"
+        "    def update(self, index, error):\n"
+        "        self.rows[index] = error\n"
+        "    def sample(self):\n"
+        "        return list(zip(*self.rows))\n"
+        "class Agent:\n"
+        "    def __init__(self, actions):\n"
+        "        self.network = Network(actions)\n"
+        "        self.memory = Memory()\n"
+        "    def train_once(self, size):\n"
+        "        seen, rewards, ends = self.memory.sample()\n"
+        "        scores = self.network.model.predict(seen)\n"
+        "        for i in range(len(seen)):\n"
+        "            if ends[i]:\n"
+        "                self.memory.update(i, rewards[i])\n"
+        "        self.network.fit(seen, scores)\n"
+        "    def train(self, env, size):\n"
+        "        seen = env.reset()\n"
+        "        for _ in range(100):\n"
+        "            seen, reward, end, _ = env.step(0)\n"
+        "            self.memory.add(seen, reward, end)\n"
+        "            self.train_once(size)\n"
+    )
+    text = """
+import gym
+from agent import Agent
+
+def main():
+    env = gym.make("CartPole-v1")
+    agent = Agent(env.action_space.n)
+    agent.train(env, 64)
+
+main()
+"""
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 10
+
+
+def test_names_that_only_one_of_keras_and_tf_keras_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A loss is called when the step is traced, after all that is patched for the script is over."""
+    text = """
+import keras
+import tensorflow as tf
+from keras.constraints import maxnorm
+
+def loss(truth, guess):
+    return tf.keras.losses.mean_squared_error(truth, guess) + keras.losses.mse(truth, guess)
+
+assert tf.keras.losses.Reduction.NONE == "none"
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, kernel_constraint=maxnorm(2))])
+model.compile("sgd", loss=loss)
+model.fit(x, y)
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    import keras
+
+    assert subject.model.loss(keras.ops.zeros((2, 3)), keras.ops.zeros((2, 3))).shape == (2,)
+    assert subject.model.count_params() == 15

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from oomlint.estimate.slicing.replication import replicate
 from oomlint.estimate.slicing.taint import Taint
 from oomlint.estimate.slicing.trainings import Training, trainings_of
 from oomlint.estimate.slicing.vocabulary import TF_KERAS
-from oomlint.estimate.slicing.ways import Step
+from oomlint.estimate.slicing.ways import Step, functions_of
 from oomlint.project.configuration import project_root
 from oomlint.project.settings import Settings
 from oomlint.syntax.gates import SyntaxFault
@@ -184,6 +185,7 @@ def _sliced(
     emission.settle()
     text = emission.text(program.main)
     names |= {"path": str(program.main.path), "line": str(training.line)} | emission.modules()
+    names["way"] = json.dumps(functions_of(training.way))
     if training.unit is not program.main:
         names["trained_in"] = str(training.unit.path)
     return Slice(text, names, training.replicas or 0, training)

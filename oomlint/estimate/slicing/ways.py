@@ -44,6 +44,16 @@ def way_by_name(program: Program, scope: Scope, statement: ast.stmt) -> list[Ste
     return way if scope.unit is program.main else None
 
 
+def functions_of(way: list[Step]) -> dict[str, list[str]]:
+    """The functions on a way by their files, for the child; of the module itself it is an empty name."""
+    found: dict[str, list[str]] = {}
+    for step in way:
+        name = "" if isinstance(step.scope.node, ast.Module) else step.scope.node.name
+        name = f"{step.scope.owner.name}.{name}" if step.scope.owner is not None else name
+        found.setdefault(str(step.scope.unit.path), []).append(name)
+    return found
+
+
 def _caller(functions: Functions, callee: Scope, seen: set[int]) -> tuple[Scope, ast.stmt, ast.Call] | None:
     assert not isinstance(callee.node, ast.Module)
     name = callee.node.name

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oomlint.estimate.slicing.filling import filled
+from oomlint.estimate.slicing.program import dotted
 from oomlint.estimate.slicing.steps import trains_itself
 from oomlint.estimate.worker.altered import Altering
 from oomlint.estimate.worker.spellings import FAILED, helper, today
@@ -17,8 +19,14 @@ from oomlint.estimate.worker.spellings import FAILED, helper, today
 __all__ = ["FAILED", "compiled"]
 
 
-def compiled(text: str, path: str, lines: list[int]) -> Any:
-    """The slice as code whose statements are guarded, and whose lines are those of the user's file."""
+Way = Mapping[str, Sequence[str]]
+
+
+def compiled(text: str, path: str, lines: list[int], way: Way | None = None) -> Any:
+    """The slice as code whose statements are guarded, and whose lines are those of the user's file.
+
+    `way` names the functions of each file that lead to the training call: `train`, `Trainer.fit`.
+    """
     tree = ast.parse(text)
     today(tree)
     for node in ast.walk(tree):
@@ -28,6 +36,7 @@ def compiled(text: str, path: str, lines: list[int]) -> Any:
             node.end_lineno = lines[number]  # type: ignore[attr-defined]
             node.end_col_offset = node.col_offset  # type: ignore[attr-defined] # what ended lines below ends here now
     _mark(tree)
+    _mark_way(tree, path, way or {})
     altering = Altering(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):
@@ -151,6 +160,29 @@ def _mark(tree: ast.Module) -> None:
             node.oomlint_leads = _says(node, names, attributes)  # type: ignore[attr-defined]
 
 
+def _mark_way(tree: ast.Module, path: str, way: Way) -> None:
+    """The same of a way through several modules, none of which says alone where it leads."""
+    own = set(way.get(path, ()))
+    called = {one.removesuffix(".__init__").rpartition(".")[2] for names in way.values() for one in names}
+    blocks = [tree.body] if own else []
+    for cls in ast.walk(tree):
+        for node in getattr(cls, "body", ()) if isinstance(cls, ast.Module | ast.ClassDef) else ():
+            inside = f"{cls.name}." if isinstance(cls, ast.ClassDef) else ""
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and inside + node.name in own:
+                node.oomlint_leads = True  # type: ignore[union-attr]
+                blocks.append(node.body)
+    while blocks:
+        last = blocks.pop()[-1]
+        calls = (one.func for one in ast.walk(last) if isinstance(one, ast.Call))
+        if isinstance(last, ast.FunctionDef | ast.ClassDef) or not any(
+            getattr(one, "attr", getattr(one, "id", "")) in called for one in calls
+        ):
+            continue
+        last.oomlint_leads = True  # type: ignore[attr-defined]
+        if isinstance(last, ast.If | ast.For | ast.While | ast.With | ast.Try):
+            blocks.append(last.body)
+
+
 def _says(node: ast.AST, names: set[str], attributes: set[str]) -> bool:
     for one in ast.walk(node):
         match one:
@@ -224,13 +256,16 @@ def _fills(statement: ast.stmt) -> bool:
         return False
     for one in ast.walk(statement):
         match one:
-            case ast.Expr(value=ast.Call(func=ast.Name() | ast.Attribute(value=ast.Name()))):
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=holder))):
+                if dotted(holder) in ("", "self"):  # what its method sets is not seen from here
+                    return False
+            case ast.Expr(value=ast.Call(func=ast.Name())):
                 continue
             case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.For() | ast.While() | ast.If():
                 continue
             case ast.Pass() | ast.Break() | ast.Continue():
                 continue
-            case ast.stmt() | ast.Name(id="self"):
+            case ast.stmt():
                 return False
     return True
 
@@ -244,10 +279,12 @@ def _names(statement: ast.stmt) -> list[str]:
         case ast.For() | ast.While():
             named = (one for one in ast.walk(statement) if isinstance(one, ast.Name))
             found = {one.id for one in named if isinstance(one.ctx, ast.Store)}
-            for one in ast.walk(statement):  # `model.add(layer)`, `blocks.append(block)`
+            for one in ast.walk(statement):  # `model.add(layer)`, `self.blocks.append(block)`
                 match one:
-                    case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
-                        found.add(name)
+                    case ast.Expr(value=ast.Call(func=ast.Attribute(value=holder))) if dotted(holder):
+                        found.add(dotted(holder))
+                    case ast.Attribute(ctx=ast.Store()) if dotted(one):
+                        found.add(dotted(one))
             return sorted(found)
         case ast.If() | ast.With():
             return sorted(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import configparser
+import functools
 import json
 import re
 import sys
@@ -73,6 +74,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
     stand_ins.INPUT_SHAPE[:] = [request.input_shape] if request.input_shape is not None else []
     failures: list[Missing] = []
+    compile_ = functools.partial(compiled, way=json.loads(request.names.get("way", "{}")))
     lines = json.loads(request.names.get("lines:__main__", "[]"))
     module = ModuleType("__main__")
     module.__dict__.update(__file__=path, __builtins__=builtins, **{FAILED: _failed_in(failures)})
@@ -83,10 +85,10 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     sys.modules["__main__"], sys.argv = module, [path] if guarded else stand_ins.Words([path])
     try:
         with (
-            project_modules.provided(request.names, compiled),
+            project_modules.provided(request.names, compile_),
             harmless(request.arguments, assumptions, request.source + "".join(request.names.values())),
         ):
-            exec(compiled(request.source, path, lines), module.__dict__)
+            exec(compile_(request.source, path, lines), module.__dict__)
             if "function" in request.names:
                 return _of_function(module, request)
     except TrainedSignal as signal:
@@ -271,7 +273,10 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
             )
         if before is None:
             broken = _broken(cause, path, failures, value.oomlint_line or None)
-            broken.instead = broken.instead or tuple(names)
+            of_keras = isinstance(cause, ImportError) and (cause.name or "").startswith(
+                ("keras", "tensorflow")
+            )
+            broken.instead = broken.instead or (() if of_keras else tuple(names))
             return broken
         if not before.oomlint_line:
             before.oomlint_line = value.oomlint_line

@@ -30,6 +30,7 @@ def old_helpers(keras: Any, stack: ExitStack, used: set[str], assumptions: list[
 
 
 # Keras 1's (keras/regularizers.py of 1.2.2): those of activations were others.
+_CONSTRAINTS = {"maxnorm": "MaxNorm", "nonneg": "NonNeg", "unitnorm": "UnitNorm"}
 _REGULARIZERS = {"activity_l1": "L1", "activity_l2": "L2", "activity_l1l2": "L1L2", "l1l2": "L1L2"}
 _OPTIMIZERS = {
     "AdamOptimizer": "Adam",
@@ -56,7 +57,7 @@ def namesakes(keras: Any, name: str) -> list[Any]:
             found.append(import_module(f"{root}.{name}"))
         except ImportError:  # before TensorFlow 2.16
             continue
-    return [module for module in found if module is not getattr(keras, name)]
+    return [module for module in found if module is not _part_of(keras, name)]
 
 
 def _put(namespaces: list[Any], name: str, helper: Any, stack: ExitStack) -> None:
@@ -146,10 +147,13 @@ def old_functions(keras: Any, stack: ExitStack, used: set[str]) -> None:
         for name, kind in _REGULARIZERS.items():
             made = _named(getattr(keras.regularizers, kind), name, used)
             stack.enter_context(patch.object(namespace, name, made, create=True))
-    for namespace in (keras.metrics, *namesakes(keras, "metrics")):
-        for name in dir(keras.losses):
-            if name[0].islower() and not hasattr(namespace, name):
-                stack.enter_context(patch.object(namespace, name, getattr(keras.losses, name), create=True))
+    for place in ("losses", "metrics", "layers", "constraints", "regularizers", "preprocessing.image"):
+        _share(keras, place)
+    _add([keras.losses, *namesakes(keras, "losses")], {"Reduction": _Reduction})
+    old = {name: getattr(keras.constraints, kind) for name, kind in _CONSTRAINTS.items()}
+    _add([keras.constraints, *namesakes(keras, "constraints")], old)
+    functions = {name: getattr(keras.losses, name) for name in dir(keras.losses) if name[0].islower()}
+    _add([keras.metrics, *namesakes(keras, "metrics")], functions)
     utils = keras.applications.imagenet_utils
     source = sys.modules.get("keras.src.applications.imagenet_utils", utils)
     if hasattr(source, "obtain_input_shape"):
@@ -157,6 +161,32 @@ def old_functions(keras: Any, stack: ExitStack, used: set[str]) -> None:
             stack.enter_context(
                 patch.object(namespace, "_obtain_input_shape", source.obtain_input_shape, create=True)
             )
+
+
+class _Reduction:
+    """`tf.keras.losses.Reduction`, which Keras 3 spells as text."""
+
+    NONE, SUM, SUM_OVER_BATCH_SIZE = "none", "sum", "sum_over_batch_size"
+    AUTO = SUM_OVER_BATCH_SIZE
+
+
+def _share(keras: Any, place: str) -> None:
+    """`keras.losses` and `tf.keras.losses` of Keras 3 each lack names that the other one kept of Keras 2."""
+    modules = [_part_of(keras, place), *namesakes(keras, place)]
+    for module in modules:
+        _add(modules, {name: getattr(module, name) for name in dir(module) if not name.startswith("_")})
+
+
+def _add(namespaces: list[Any], values: dict[str, Any]) -> None:
+    """From now on: losses and layers call them when the step is traced, long after."""
+    for namespace in namespaces:
+        for name, value in values.items():
+            if not hasattr(namespace, name):
+                setattr(namespace, name, value)
+
+
+def _part_of(keras: Any, place: str) -> Any:
+    return functools.reduce(getattr, place.split("."), keras)
 
 
 def _of_l(name: str, original: Any) -> Any:
