@@ -412,3 +412,59 @@ model.fit(x, y)
 
     assert subject.model.loss(keras.ops.zeros((2, 3)), keras.ops.zeros((2, 3))).shape == (2,)
     assert subject.model.count_params() == 15
+
+
+def test_the_ends_of_a_sequential_and_a_batch_in_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+from keras.layers import Dense, Input, concatenate
+from keras.models import Model, Sequential
+
+def train():
+    settings = {"units": 3, "BATCH_SIZE": 48, "TEST_BATCH": 7}
+    left = Sequential()
+    left.add(Dense(settings["units"], input_shape=(5,)))
+    right = Input(shape=(2,))
+    model = Model(inputs=[left.input, right], outputs=Dense(1)(concatenate([left.output, right])))
+    model.compile("sgd", "mse")
+    model.fit_generator(batches(settings), steps_per_epoch=10)
+
+train()
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 6 * 3 + 6
+    assert subject.data[0][0].shape == (48, 5)
+    assert "batch size 48, as settings['BATCH_SIZE'] says (another: --batch-size)" in subject.assumptions
+
+
+def test_outputs_whose_shape_the_model_calculates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import tensorflow as tf
+
+class Cells(tf.keras.layers.Layer):
+    def call(self, x):
+        shape = tf.shape(x)
+        return tf.reshape(x, (shape[0], shape[1] * shape[2], 4, 2))
+
+entrance = tf.keras.Input((None, None, 3))
+model = tf.keras.Model(entrance, Cells()(tf.keras.layers.Conv2D(8, 3, padding="same")(entrance)))
+model.compile("sgd", "mse")
+model.fit(x, y, batch_size=4)
+"""
+    subject = build(tmp_path, text, monkeypatch, input_shape=(6, 5, 3))
+    assert subject.data[1].shape == (4, 30, 4, 2)
+
+
+def test_scopes_of_tensorflow_1_in_a_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import tensorflow as tf
+
+class Scaled(tf.keras.layers.Layer):
+    def call(self, x):
+        with tf.variable_scope(self.name):
+            return 2 * x
+
+model = tf.keras.Sequential([tf.keras.Input((3,)), Scaled(), tf.keras.layers.Dense(2)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 8

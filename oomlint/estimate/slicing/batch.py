@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.values.base import Const, deref
+from oomlint.dryrun.values.base import Const, Mapping, Value, deref
 from oomlint.dryrun.values.program import Instance
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.program import Scope, dotted, own_expressions
@@ -45,7 +45,26 @@ def _anywhere(trace: Trace) -> tuple[int | None, str]:
         value = deref(assign.value)
         if _SIZE.fullmatch(name) and isinstance(value, Const) and type(value.value) is int:
             found.setdefault(value.value, assign.path)
+        for size, where in _entries(value, assign.path):
+            found.setdefault(size, where)
     return next(iter(found.items())) if len(found) == 1 else (None, "")
+
+
+def _entries(value: Value, path: str, depth: int = 2) -> Iterator[tuple[int, str]]:
+    """The same of settings in a table: `{"batch_size": 64}`."""
+    if not isinstance(value, Mapping) or not depth:
+        return
+    for key, item in value.entries.items():
+        held = deref(item)
+        where = f"{path}[{key!r}]"
+        if (
+            isinstance(key, str)
+            and _SIZE.fullmatch(key)
+            and isinstance(held, Const)
+            and type(held.value) is int
+        ):
+            yield held.value, where
+        yield from _entries(held, where, depth - 1)
 
 
 def _of_object(training: Training, trace: Trace) -> tuple[int | None, str]:

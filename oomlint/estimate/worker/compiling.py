@@ -28,12 +28,33 @@ def built_outputs(model: Any, x: Any) -> Any:
 
     given = tree().map_structure(symbolic, x)
     try:
-        return model(given)
+        return _in_full(model(given), model, x)
     except Exception as error:
         outputs = _of_one_sample(model, x, given) if hasattr(keras, "KerasTensor") else None
         if outputs is not None:
             return outputs
         raise _failed(error, f"calling the model on {_words(x)}") from error
+
+
+def _in_full(outputs: Any, model: Any, x: Any) -> Any:
+    """Outputs whose shapes the model calculates, `tf.reshape(y, (tf.shape(y)[0], -1))`, as a traced call has them."""
+    keras = keras_of(model)
+    leaves = tree().flatten(outputs)
+    open_ = [one for one in leaves if any(size is None for size in tuple(one.shape)[1:])]
+    if not open_ or not hasattr(keras, "KerasTensor") or keras.backend.backend() != "tensorflow":
+        return outputs
+    import tensorflow as tf
+
+    specs = tree().map_structure(lambda spec: tf.TensorSpec(spec.shape, spec.dtype), x)
+    try:
+        traced = tf.function(lambda one: model(one), autograph=False).get_concrete_function(specs)
+        shapes = [tuple(one.shape) for one in tree().flatten(traced.structured_outputs)]
+    except Exception:  # the user's own code
+        return outputs
+    if len(shapes) != len(leaves) or any(None in shape for shape in shapes):
+        return outputs
+    whole = [keras.KerasTensor(shape, one.dtype) for shape, one in zip(shapes, leaves, strict=True)]
+    return tree().pack_sequence_as(outputs, whole)
 
 
 _LARGEST = 1 << 22  # numbers in a sample: a forward pass of more is no small matter on a CPU

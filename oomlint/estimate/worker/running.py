@@ -146,9 +146,11 @@ def _made(
             raise _first(failures, path) from error
         error.file, error.line = request.names.get("trained_in", path), _line_of(request)
         raise
-    if (lack := altered.half_made(model)) is not None:
-        known = isinstance(lack, NeededError)
-        raise (asked(lack.value, path, failures) if known else _broken(lack, path, failures)) from lack
+    lack = altered.half_made(model)
+    if isinstance(lack, NeededError):
+        raise asked(lack.value, path, failures) from lack
+    if lack is not None:
+        raise _broken(lack, path, failures) from lack
     if by_hand and (part := making.part_that_is_called(model)) is not None:
         notes.append(f"{type(model).__name__} has no call: estimated is the model in it, {part[0]}")
         model = part[1]

@@ -62,6 +62,9 @@ def _attributes(keras: Any) -> None:
     for name in ("input", "output"):
         if not hasattr(keras.Layer, f"{name}_shape"):  # `model.layers[-2].output_shape`
             setattr(keras.Layer, f"{name}_shape", _Shapes(name))
+    for name in ("input", "output"):  # of a Sequential that is built and was never called
+        if not isinstance(vars(keras.Sequential).get(name), _Ends):
+            setattr(keras.Sequential, name, _Ends(name, getattr(keras.Sequential, name)))
     # A head shared by levels of a pyramid: Keras 3 holds a Sequential to the sides that it was first called on.
     functional = import_module("keras.src.models.functional").Functional
     if isinstance(functional.input_spec, property):
@@ -90,6 +93,23 @@ class _Shapes:
             raise AttributeError(*error.args) from error
         shapes = [tuple(one.shape) for one in tensors]
         return shapes[0] if len(shapes) == 1 else shapes
+
+
+class _Ends:
+    """What a Sequential takes or gives, which Keras 2 said of it as of any other model."""
+
+    def __init__(self, name: str, original: Any) -> None:
+        self.name = name
+        self.original = original
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        if model is None:
+            return self
+        inner = getattr(model, "_functional", None)
+        if inner is None:
+            return self.original.__get__(model, owner)
+        tensors = list(getattr(inner, f"{self.name}s"))
+        return tensors[0] if len(tensors) == 1 else tensors
 
 
 def _of_slices(original: Callable[..., Any]) -> Callable[..., Any]:

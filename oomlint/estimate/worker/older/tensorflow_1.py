@@ -8,7 +8,8 @@ from typing import Any
 
 _NAMES = """log div ceil to_float to_int32 to_int64 to_double random_normal random_uniform truncated_normal
     matrix_diag matrix_inverse space_to_depth depth_to_space extract_image_patches is_nan is_inf lgamma
-    sparse_tensor_to_dense get_default_graph real imag verify_tensor_all_finite rsqrt mod floormod erf""".split()
+    sparse_tensor_to_dense get_default_graph real imag verify_tensor_all_finite rsqrt mod floormod erf variable_scope
+    set_random_seed""".split()
 _IMAGE = "resize_images resize_bilinear resize_nearest_neighbor resize_bicubic resize_area".split()
 _LOSSES = """log_loss mean_squared_error absolute_difference huber_loss hinge_loss cosine_distance softmax_cross_entropy
     sigmoid_cross_entropy sparse_softmax_cross_entropy mean_pairwise_squared_error get_regularization_loss""".split()
