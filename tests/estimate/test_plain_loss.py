@@ -70,3 +70,18 @@ def test_a_model_that_cannot_be_traced_keeps_its_error():
     subject = subject_of("mse", None, (4, 3))
     with pytest.raises(ValueError, match="the model itself"):
         or_plainly(subject, never)
+
+
+def with_a_model(y: Any, p: Any) -> Any:
+    features = keras.Sequential([keras.Input((3,)), keras.layers.Dense(50)])
+    return keras.ops.mean((features(y) - features(p)) ** 2, axis=-1)
+
+
+def test_a_loss_that_makes_a_model_is_not_replaced():
+    """What is computed with that model may take more than all else: a perceptual loss."""
+    from oomlint.estimate.errors import EstimateError
+    from oomlint.estimate.worker.plain_loss import or_plainly
+
+    subject = subject_of(with_a_model, None, (4, 3))
+    with pytest.raises(EstimateError, match="loss makes variables"):
+        or_plainly(subject, lambda: step_of(subject))

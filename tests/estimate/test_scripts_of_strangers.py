@@ -468,3 +468,14 @@ model.compile("sgd", "mse")
 model.fit(x, y)
 """
     assert build(tmp_path, text, monkeypatch).model.count_params() == 8
+
+
+def test_a_reduction_that_keras_chooses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2)])
+model.compile("sgd", loss=tf.keras.losses.MeanSquaredError(reduction="auto"))
+model.fit(x, y)
+"""
+    assert build(tmp_path, text, monkeypatch).model.loss.reduction == "sum_over_batch_size"

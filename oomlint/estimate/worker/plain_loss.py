@@ -15,6 +15,9 @@ from oomlint.estimate.worker.compilation import asked_jit
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Subject
 
+# TensorFlow, of a function that makes them each time it is called (tensorflow/python/eager/polymorphic_function).
+_NEW_VARIABLES = "only supports singleton tf.Variables"
+
 _Answer = TypeVar("_Answer")
 
 
@@ -29,6 +32,11 @@ def or_plainly(subject: Subject, estimated: Callable[[], _Answer]) -> _Answer:
             raise
         before = subject.data, list(subject.assumptions)
         words = " ".join(str(error).split())[:160]
+        if _NEW_VARIABLES in words:
+            message = "the script's loss makes variables, a model's perhaps, whose memory is not followed"
+            raise EstimateError(
+                message, "engine", hint="Make that model once, outside of the loss."
+            ) from error
         for without in (_without_metrics, _with_usual_loss):
             subject.data, subject.assumptions[:] = before[0], before[1]
             try:

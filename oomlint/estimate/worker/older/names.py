@@ -150,6 +150,7 @@ def old_functions(keras: Any, stack: ExitStack, used: set[str]) -> None:
     for place in ("losses", "metrics", "layers", "constraints", "regularizers", "preprocessing.image"):
         _share(keras, place)
     _add([keras.losses, *namesakes(keras, "losses")], {"Reduction": _Reduction})
+    _take_auto()
     old = {name: getattr(keras.constraints, kind) for name, kind in _CONSTRAINTS.items()}
     _add([keras.constraints, *namesakes(keras, "constraints")], old)
     functions = {name: getattr(keras.losses, name) for name in dir(keras.losses) if name[0].islower()}
@@ -168,6 +169,21 @@ class _Reduction:
 
     NONE, SUM, SUM_OVER_BATCH_SIZE = "none", "sum", "sum_over_batch_size"
     AUTO = SUM_OVER_BATCH_SIZE
+
+
+def _take_auto() -> None:
+    """`reduction="auto"`, which `Reduction.AUTO` still is, from now on."""
+    module = import_module("keras.src.losses.loss")
+    original = getattr(module, "standardize_reduction", None)
+    if original is None or hasattr(original, "oomlint_auto"):
+        return
+
+    @functools.wraps(original)
+    def standardize(reduction: Any) -> Any:
+        return original(_Reduction.AUTO if reduction == "auto" else reduction)
+
+    standardize.oomlint_auto = True  # type: ignore[attr-defined]
+    module.standardize_reduction = standardize  # type: ignore[attr-defined]
 
 
 def _share(keras: Any, place: str) -> None:
