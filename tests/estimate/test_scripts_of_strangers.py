@@ -479,3 +479,19 @@ model.compile("sgd", loss=tf.keras.losses.MeanSquaredError(reduction="auto"))
 model.fit(x, y)
 """
     assert build(tmp_path, text, monkeypatch).model.loss.reduction == "sum_over_batch_size"
+
+
+def test_an_option_that_is_called_as_what_it_chooses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its text does not stand for the model that could not be made."""
+    text = """
+import json
+import keras
+
+settings = json.load(open("settings.json"))
+if settings["model"] == "small":
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(-1)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+    with pytest.raises(EstimateError, match="units"):
+        build(tmp_path, text, monkeypatch, arguments={"model": "small"})

@@ -172,7 +172,9 @@ def _failed_in(failures: list[Missing]) -> Any:
 
     def failed(error: BaseException, name: str, line: int) -> Any:
         value = stand_ins.described(name)
-        if value is not None:
+        if value is not None and not isinstance(
+            value, str
+        ):  # an option may be called as what it chooses: `model`
             return value
         missing = environments.instead_of(error, name, line)
         if missing is None:
