@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.loops import target_names
 from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Role, Within
 from oomlint.dryrun.values.arrays import Array
@@ -164,6 +166,8 @@ def is_computed(trace: Trace, value: Value, depth: int) -> bool:
     maker = trace.maker(value) or trace.subscript(value)
     if maker is None or depth > 8 or maker.name.startswith(SESSIONS) or maker.name in OF_A_GRAPH:
         return False
+    if is_called_as_a_model(trace, maker):
+        return True
     tensor = isinstance(value, Array) and value.library == "tensor"
     if not tensor and not (isinstance(value, Unknown) and maker.name.startswith(("tf.", "keras.ops."))):
         return False
@@ -173,6 +177,14 @@ def is_computed(trace: Trace, value: Value, depth: int) -> bool:
     if maker.receiver is not None:
         operands.append(maker.receiver)
     return any(is_computed(trace, operand, depth + 1) for operand in operands)
+
+
+def is_called_as_a_model(trace: Trace, maker: Call) -> bool:
+    """Whether something that nothing here defines is called as a model is: `self.model(batch, training=False)`."""
+    if maker.name != "unresolved" or "tf" not in trace.libraries or "torch" in trace.libraries:
+        return False
+    training = maker.argument("training")
+    return training is not None and isinstance(training.const(), bool)
 
 
 def _is_operation(value: Gradients) -> bool:
@@ -350,6 +362,25 @@ def is_building(trace: Trace, kept: Kept, loop: Loop | None) -> bool:
 
 
 def is_bounded(trace: Trace, kept: Kept) -> bool:
-    """Whether the container drops its oldest elements: `deque(maxlen=...)`."""
+    """Whether the container drops its oldest elements (`deque(maxlen=...)`), or is only filled up to some length."""
+    loop = kept.call.context.innermost(Loop)
+    inside = uses(loop.place.node, kept.name) if loop is not None and kept.name is not None else []
+    if any(kept.call.node in use.around and _is_put_if_not_full(use, kept.name or "") for use in inside):
+        return True
     maker = trace.maker(kept.container)
     return maker is not None and maker.name == "collections.deque" and maker.argument("maxlen") is not None
+
+
+def _is_put_if_not_full(use: Use, name: str) -> bool:
+    """Whether a use stands under `if len(container) < size:`."""
+    for inner, outer in itertools.pairwise(use.around):
+        match outer:
+            case cst.If(
+                test=cst.Comparison(
+                    left=cst.Call(func=cst.Name(value="len"), args=[cst.Arg(value=counted)]),
+                    comparisons=[cst.ComparisonTarget(operator=cst.LessThan() | cst.LessThanEqual())],
+                ),
+                body=body,
+            ) if body is inner and dotted(counted) == name:
+                return True
+    return False

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import libcst as cst
+from oomlint.rules.training_loop.keeping import COMPUTES, MAKERS, Kept, is_called_as_a_model
 
 from oomlint.dryrun.loops import target_names
+from oomlint.dryrun.values.base import deref
 from oomlint.syntax.uses import Use, uses
 
 if TYPE_CHECKING:
@@ -39,6 +41,38 @@ def is_one_per_variable(trace: Trace, loop: Loop | None) -> bool:
             and source.path in names
             and any(frame is loop for frame in call.context.loops())
         ):
+            return True
+    return False
+
+
+def is_one_per_tensor(trace: Trace, kept: Kept) -> bool:
+    """Whether all loops go over lists that are there, and make one tensor of each by arithmetic: as many again."""
+    made = kept.container.context
+    before = made.loops() if made is not None else []
+    loops = [loop for loop in kept.call.context.loops() if loop not in before]
+    if not loops or not all(_is_over_places(loop.place.node) for loop in loops):
+        return False
+    pending, seen = [kept.value], 0
+    while pending and seen < MAKERS:
+        one, seen = deref(pending.pop()), seen + 1
+        maker = trace.maker(one) or trace.subscript(one)
+        if maker is None or not any(loop in maker.context.loops() for loop in loops):
+            continue
+        if maker.name.startswith((*COMPUTES, "tf.GradientTape.")) or is_called_as_a_model(trace, maker):
+            return False
+        pending += [argument.value for argument in maker.arguments]
+        pending += [maker.receiver] if maker.receiver is not None else []
+    return True
+
+
+def _is_over_places(loop: cst.CSTNode) -> bool:
+    """Whether it goes over `range(len(weights))` or `zip(weights, moved)`."""
+    match loop.iter if isinstance(loop, cst.For) else None:
+        case cst.Call(
+            func=cst.Name(value="range"), args=[cst.Arg(value=cst.Call(func=cst.Name(value="len")))]
+        ):
+            return True
+        case cst.Call(func=cst.Name(value="zip"), args=[_, _, *_]):
             return True
     return False
 

@@ -63,7 +63,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from oomlint.rules.training_loop import keeping
 from oomlint.rules.training_loop.fates import Fate, Fates
-from oomlint.rules.training_loop.per_variable import is_one_per_variable
+from oomlint.rules.training_loop.per_variable import is_one_per_tensor, is_one_per_variable
 
 from oomlint.dryrun.queries.graph_growth import is_legacy
 from oomlint.dryrun.queries.unit_tests import in_test
@@ -128,6 +128,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         if keeping.is_text(kept):
             continue
         if is_one_per_variable(trace, rounds[0]) or keeping.before_a_session(trace, kept):
+            continue
+        if is_one_per_tensor(trace, kept):
             continue
         if keeping.is_part_of_one(trace, kept, rounds[0]) or keeping.is_building(trace, kept, rounds[0]):
             continue
