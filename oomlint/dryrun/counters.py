@@ -1,4 +1,4 @@
-"""What the methods and functions that a loop calls count on: `self.step += 1`, `global step`.
+"""What methods and functions that a loop calls count on or switch: `self.step += 1`, `self.warm = True`, `global step`.
 
 A loop is taken once. What its own body replaces, `loops` softens; this finds what is replaced out of sight of it, so
 that `if self.step % 4 == 0` in a method is no condition that the first round decides for all.
@@ -25,7 +25,7 @@ DEPTH = 3
 
 
 def soften_counted(run: Run, called: set[str]) -> None:
-    """Numbers that what a loop calls counts on, so that they decide no branch in it."""
+    """Numbers and flags that what a loop calls replaces, so that they decide no branch in it."""
     seen: set[int] = set()
     for path in called:
         value = _looked_up(run, path.partition(".")[0])
@@ -78,12 +78,12 @@ def _soften_globals(run: Run, function: Function, seen: set[int], depth: int) ->
 def _soften(run: Run, key: Key) -> None:
     held = run.state.get(key)
     value = deref(imports.resolve(run, held)) if held is not None else None
-    if isinstance(value, Const) and not value.soft and type(value.value) in (int, float):
+    if isinstance(value, Const) and not value.soft and type(value.value) in (int, float, bool, str):
         run.state.set(key, value.softened())
 
 
 def counted_by(run: Run, cls: Class) -> set[str]:
-    """Attributes that the methods of a class count on, its `__init__` left aside."""
+    """Attributes that the methods of a class count on or switch, its `__init__` left aside."""
     found: set[str] = set()
     for ancestor in cls.ancestry():
         for node in ancestor.node.body.body:
@@ -97,7 +97,7 @@ def counted_by(run: Run, cls: Class) -> set[str]:
 
 
 class Facts:
-    """What a look over a function tells: the names it counts on, shares with its module or closure, and calls."""
+    """What a look over a function tells: names it counts on or switches, shares with a module or closure, calls."""
 
     __slots__ = ("called", "counted", "shared")
 
@@ -127,6 +127,12 @@ def _facts(run: Run, node: cst.FunctionDef) -> Facts:
     return facts
 
 
+def _is_state(value: cst.BaseExpression) -> bool:
+    """Whether an object changes its state: `self.warm = True`, `self.phase = "train"`, `self.step = 0`."""
+    flag = isinstance(value, cst.Name) and value.value in ("True", "False")
+    return flag or isinstance(value, cst.SimpleString | cst.Integer)
+
+
 def _tell(node: Any, facts: Facts) -> None:
     match node:
         case cst.AugAssign(target=target):
@@ -134,7 +140,7 @@ def _tell(node: Any, facts: Facts) -> None:
         case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if path := imports.dotted(
             target
         ):
-            if not isinstance(value, cst.Call) and path in names_in(value):
+            if not isinstance(value, cst.Call) and (_is_state(value) or path in names_in(value)):
                 facts.counted.add(path)  # `self.step = (self.step + 1) % 4`
         case cst.Global(names=names) | cst.Nonlocal(names=names):
             facts.shared.update(item.name.value for item in names)
