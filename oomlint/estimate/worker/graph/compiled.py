@@ -9,15 +9,17 @@ from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.lives import Buffer, Lives, rounded
 from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
-from oomlint.estimate.worker.graph.products import PRODUCTS
+from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas
 from oomlint.estimate.worker.graph.schedules import depth_first, frees_most
+from oomlint.estimate.worker.graph.together import BESIDE, TOGETHER, together
 
 ALIGNMENT = 256  # bytes: kXlaAllocatedBufferAlignBytes in xla/service/gpu/gpu_constants.h
 
 
 def compiled(step: Program, card: Card = HOPPER) -> tuple[Program, Lives]:
     """The step's kernels, and their buffers in the order in which XLA runs them."""
-    program = kernels(lowered(step, card.channels_first), card)
+    lower = lowered(step, card.channels_first)
+    program = together(kernels(lower, card), by_cublas(lower, card))
     ways = [frees_most]
     # The zeros that a loop's lists begin as, which XLA makes before, are not in the program: a walk is not like XLA's.
     if not any(operation.type in LOOPS for operation in program.operations):
@@ -39,45 +41,55 @@ def occupied(program: Program, order: list[int], planned: bool = False) -> Lives
             uses[source] += 1
     for number, _ in program.fetched:
         uses[number] += 1
+    beside: dict[int, list[int]] = {}
+    for number, operation in enumerate(operations):
+        if operation.type == BESIDE:
+            beside.setdefault(operation.inputs[0][0], []).append(number)
     found, level = Lives(), 0
     holding: dict[int, Buffer] = {}
     alive: dict[int, Buffer] = {}
     for number in order:
         operation = operations[number]
         sources = list(dict.fromkeys(source for source, _ in operation.inputs))
-        size, scratch = rounded(sum(operation.outputs[:1]), ALIGNMENT), sum(operation.outputs[1:])
-        buffer = None
-        if not planned:
-            buffer = _taken_over(operation, size, sources, uses, operations, holding)
-        if buffer is None and size:
-            buffer = Buffer(size, number)
-            alive[id(buffer)] = buffer
-            found.buffers.append(buffer)
-            level += size
-        if buffer is not None:
-            holding[number] = buffer
-            buffer.holders.append(number)
+        scratch = sum(operation.outputs[1:])
+        made: dict[int, Buffer] = {}
+        for one in () if operation.type == BESIDE else (number, *beside.get(number, ())):
+            size = rounded(sum(operations[one].outputs[:1]), ALIGNMENT)
+            buffer = None if planned else _taken_over(operations[one], size, uses, operations, holding)
+            if buffer is None and size:
+                buffer = Buffer(size, one)
+                alive[id(buffer)] = buffer
+                found.buffers.append(buffer)
+                level += size
+            if buffer is not None:
+                made[one] = buffer
+                buffer.holders.append(one)
+        taken = {id(buffer) for buffer in made.values()}
         found.order.append(number)
         found.timeline.append(level + scratch)
         if level + scratch > found.peak:
             found.peak, found.peak_at, found.at_peak = level + scratch, number, tuple(alive.values())
         if operation.type == "Argument":
+            holding |= made
             continue
         for source in sources:
             uses[source] -= 1
-        for one in [*sources, number]:
-            if uses[one] == 0 and operations[one].type != "Argument" and one in holding:
-                left = holding.pop(one)
-                if left is not buffer or one == number:
+            if uses[source] == 0 and operations[source].type != "Argument" and source in holding:
+                left = holding.pop(source)
+                if id(left) not in taken:
                     del alive[id(left)]
                     level -= left.size
+        holding |= made
+        if uses[number] == 0 and number in holding:
+            left = holding.pop(number)
+            del alive[id(left)]
+            level -= left.size
     return found
 
 
 def _taken_over(
     operation: Operation,
     size: int,
-    sources: list[int],
     uses: list[int],
     operations: list[Operation],
     holding: dict[int, Buffer],
@@ -87,7 +99,11 @@ def _taken_over(
     Not a convolution's, nor that of a product by cuBLAS: they come in a tuple with their scratch (seen in XLA's
     assignments; custom-call.59 in that of hidden_history).
     """
-    if operation.type not in ("Fusion", "PoolScatter"):
+    if operation.type in (TOGETHER, BESIDE):
+        sources = list(operation.controls)
+    elif operation.type in ("Fusion", "PoolScatter"):
+        sources = [source for source, _ in operation.inputs]
+    else:
         return None
     for source in sources:
         if (

@@ -377,12 +377,19 @@ class _Fusion:
         size = 0 if kind == "update" else self.sizes[number]
         scratch = self.scratch[number]
         written = {"mapped": "Kernel" if number in self.by_row else "Fusion", "update": "Update"}
+        shapes = operation.shapes[:1]
+        if kind == "update" and len(operation.inputs) > 1:
+            value, position = operation.inputs[1]
+            shapes = self.operations[value].shapes[position : position + 1]
+        elif kind == "reduction" and operation.inputs and operation.type in REDUCTIONS:
+            value, position = operation.inputs[0]
+            shapes += self.operations[value].shapes[position : position + 1]
         return Operation(
             operation.name,
             written.get(kind if size else "update", operation.type),
             inputs,
             (),
             (size, scratch) if size or scratch else (),
-            operation.shapes[:1],
+            shapes,
             operation.dtypes[:1],
         )

@@ -12,6 +12,7 @@ from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS, Copies, sou
 from oomlint.estimate.worker.graph.equals import merge_equals
 from oomlint.estimate.worker.graph.merging import merge_products
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
+from oomlint.estimate.worker.graph.updates import read_after_updates
 
 _BRANCHES = ("If", "StatelessIf")
 _ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"
@@ -29,6 +30,7 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
     A constant of zeros is one for all operations of a size. It is written where something cannot do without: a scatter.
     """
     operations = list(program.operations)
+    read_after_updates(operations)
     merge_equals(operations)
     program = replace(program, operations=list(operations))
     readers = _readers(program)

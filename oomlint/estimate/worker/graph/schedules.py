@@ -11,6 +11,7 @@ import heapq
 
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.operations import Operation, Program
+from oomlint.estimate.worker.graph.together import BESIDE
 
 _TUPLE = 16  # bytes: two pointers
 
@@ -88,7 +89,10 @@ def _after_what_they_read(sources: list[list[int]], readers: list[list[int]]) ->
 def copies_of(
     number: int, operations: list[Operation], sources: list[list[int]], readers: list[list[int]]
 ) -> list[int]:
-    """Those that the kernel of zeros writes itself, all at once (xla/service/gpu/transforms/copy_fusion.cc)."""
+    """Those that the kernel writes itself, all at once (xla/service/gpu/transforms/copy_fusion.cc for zeros)."""
+    beside = [one for one in readers[number] if operations[one].type == BESIDE and sources[one] == [number]]
+    if beside:
+        return beside
     if operations[number].type != "Zeros" or sources[number]:
         return []
     return [one for one in readers[number] if operations[one].type == "ZerosCopy"]
@@ -109,7 +113,7 @@ class _List:
         # Zeros that come out of another's kernel, by that.
         self.beside: dict[int, int] = {}
         for number, sources in enumerate(self.sources):
-            if self.operations[number].type == "Zeros" and sources:
+            if sources and self.operations[number].type in ("Zeros", BESIDE):
                 self.beside[sources[0]] = self.beside.get(sources[0], 0) + self._size(number)
         self.stamps = [0] * len(self.operations)  # 0: not ready yet, or done
         self.queue: list[tuple[int, int, int, int]] = []

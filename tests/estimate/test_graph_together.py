@@ -1,0 +1,132 @@
+"""What XLA writes by one kernel, and what waits for a variable's change, on programs small enough to follow by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from estimate.graph_programs import MIB, op
+
+from oomlint.estimate.worker.graph.compiled import compiled, occupied
+from oomlint.estimate.worker.graph.lowering import lowered
+from oomlint.estimate.worker.graph.operations import Operation, Program
+from oomlint.estimate.worker.graph.schedules import depth_first, frees_most
+from oomlint.estimate.worker.graph.together import together
+
+
+def joined(*operations: Operation, cublas: bool = False) -> Program:
+    ends = tuple((number, 0) for number, one in enumerate(operations) if one.name == "end")
+    return together(Program(list(operations), ends), cublas)
+
+
+def types(made: Program) -> list[str]:
+    return [operation.type for operation in made.operations]
+
+
+def test_kernels_that_read_one_tensor_in_the_same_loop_are_one():
+    made = joined(
+        op("Argument", mib=8),
+        op("Sort", 0, mib=4),
+        op("Fusion", 1, mib=16),
+        op("Fusion", 1, mib=16),
+        op("MatMul", 2, 3, name="end", mib=1),
+    )
+    assert types(made) == ["Argument", "Sort", "Together", "Beside", "MatMul"]
+    for order in (frees_most(made), depth_first(made)):
+        assert order == [0, 1, 2, 3, 4]
+        assert occupied(made, order).timeline == [8 * MIB, 12 * MIB, 44 * MIB, 40 * MIB, 41 * MIB]
+
+
+def test_not_those_of_other_sides_nor_those_of_a_product_of_xla_s_own_nor_one_that_waits_for_the_other():
+    first = [op("Argument", mib=8), op("MatMul", 0, mib=4)]
+    pair = [op("Fusion", 1, mib=16), op("Fusion", 1, mib=16), op("MatMul", 2, 3, name="end", mib=1)]
+    assert "Together" not in types(joined(*first, *pair))
+    assert "Together" in types(joined(*first, *pair, cublas=True))
+    other = op("Fusion", 1, mib=16, shape=(2, MIB, 2))
+    assert "Together" not in types(joined(*first, pair[0], other, pair[2], cublas=True))
+    chain = op("Fusion", 1, 2, mib=16)
+    assert "Together" not in types(joined(*first, pair[0], chain, pair[2], cublas=True))
+
+
+def test_such_a_kernel_waits_for_all_that_any_of_them_reads():
+    # Both losses read what is wanted: both passes forward come first, and what each keeps is there at once.
+    made = joined(
+        op("Argument", mib=1),
+        op("Sort", 0, mib=2, name="wanted"),
+        op("Sort", 0, mib=32, name="one"),
+        op("Sort", 0, mib=64, name="other"),
+        op("Fusion", 1, 2, mib=4, name="one's loss"),
+        op("Fusion", 1, 3, mib=4, name="other's loss"),
+        op("Sort", 4, 2, mib=1, name="end"),
+        op("Sort", 5, 3, mib=1, name="end"),
+    )
+    names = [made.operations[number].name for number in frees_most(made)]
+    assert max(names.index("one"), names.index("other")) < names.index("end")
+    assert occupied(made, frees_most(made)).peak >= (1 + 2 + 32 + 64 + 4 + 4) * MIB
+
+
+def test_each_writes_over_what_only_it_reads():
+    made = joined(
+        op("Argument", mib=1),
+        op("Sort", 0, mib=16, name="shared"),
+        op("Sort", 0, mib=16),
+        op("Sort", 0, mib=16),
+        op("Fusion", 1, 2, mib=16),
+        op("Fusion", 1, 3, mib=16),
+        op("Sort", 4, 5, mib=1, name="end"),
+    )
+    # The three; the two results lie where the two lay that one of them reads each, never where both read.
+    assert occupied(made, frees_most(made)).peak == (1 + 3 * 16) * MIB
+    alone = joined(
+        op("Argument", mib=1),
+        op("Sort", 0, mib=16, name="shared"),
+        op("Fusion", 1, mib=16),
+        op("Fusion", 1, mib=16),
+        op("Sort", 2, 3, mib=1, name="end"),
+    )
+    assert occupied(alone, frees_most(alone)).peak == (1 + 3 * 16) * MIB
+
+
+def test_a_variable_s_moments_and_value_are_changed_by_one_kernel():
+    def change(number: int) -> Operation:
+        return replace(op("Update", number), shapes=((4, 4),))
+
+    made = joined(op("Argument", mib=1), op("MatMul", 0, mib=8), change(1), change(1), change(1), cublas=True)
+    assert types(made) == ["Argument", "MatMul", "Update", "Beside", "Beside"]
+
+
+def test_sums_of_one_tensor_are_one_kernel_where_they_go_the_same_way():
+    def total(shape: tuple[int, ...]) -> Operation:
+        return replace(op("Sum", 1, mib=1), shapes=(shape, (64, 32)))
+
+    first = [op("Argument", mib=1), op("Sort", 0, mib=8)]
+    assert types(joined(*first, total((32,)), total((1, 32))))[2:] == ["Sum", "Beside"]
+    assert types(joined(*first, total((32,)), total((64,))))[2:] == ["Sum", "Sum"]
+
+
+def test_a_pass_through_what_was_trained_comes_after_its_change():
+    handle = replace(op("Placeholder"), outputs=(4,), dtypes=("resource",), shapes=((),))
+
+    def read(*after: int) -> Operation:
+        made = op("ReadVariableOp", 1, mib=1)
+        return replace(made, variable="judge", controls=after)
+
+    change = replace(op("AssignSubVariableOp", 1, 3), variable="judge")
+    step = Program(
+        [
+            op("Argument", mib=8),
+            handle,
+            read(),
+            op("MatMul", 0, 2, mib=1, name="gradient"),
+            change,
+            read(4),
+            op("MatMul", 0, 5, mib=64, name="generator's"),
+        ],
+        ((6, 0),),
+    )
+    found = lowered(step)
+    second = next(one for one in found.operations if one.name == "generator's")
+    again = found.operations[second.inputs[1][0]]
+    assert [found.operations[number].name for number, _ in again.inputs] == ["gradient"]
+    program, lives = compiled(step)
+    names = [program.operations[number].name for number in lives.order]
+    assert names.index("gradient") < names.index("generator's")
