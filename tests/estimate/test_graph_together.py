@@ -130,3 +130,43 @@ def test_a_pass_through_what_was_trained_comes_after_its_change():
     program, lives = compiled(step)
     names = [program.operations[number].name for number in lives.order]
     assert names.index("gradient") < names.index("generator's")
+
+
+def loop(name: str, source: int, begun: int, rounds: int = 10) -> Operation:
+    """One that pushes a MiB in each round to the list that it is given second."""
+    body = Program(
+        [op("Given", mib=1), op("Given"), op("Tanh", 0, mib=1), op("TensorListPushBack", 1, 2)],
+        ((2, 0), (3, 0)),
+        arguments=(0, 1),
+    )
+    return Operation(
+        name, "While", ((source, 0), (begun, 0)), (), (MIB, 0), ((4,), ()), ("float32", "variant"), body=body,
+        rounds=rounds,
+    )  # fmt: skip
+
+
+def peak_of_two(begun: str, rounds: int) -> int:
+    # The first loop's list of ten is given back as its sum is written, before a product of two sides of 48 MiB
+    # that the second loop waits for.
+    list_of = op(begun, name="list")
+    second = op("TensorListFromTensor", 0, name="filled") if begun == "TensorListFromTensor" else list_of
+    step = Program(
+        [
+            op("Argument", mib=1),
+            op("EmptyTensorList"),
+            loop("first", 0, 1),
+            op("Sum", 2, mib=1),
+            op("Sort", 3, mib=48),
+            op("Sum", 4, mib=1),
+            second,
+            loop("second", 5, 6, rounds),
+        ],
+        ((7, 0),),
+    )
+    return compiled(step)[1].peak // MIB
+
+
+def test_lists_of_one_shape_are_written_before_the_first_of_their_loops():
+    # Argument, first sum, sorted, its sum; and where it is ready, the second loop's ten.
+    assert peak_of_two("EmptyTensorList", 10) == peak_of_two("EmptyTensorList", 9) + 10
+    assert peak_of_two("TensorListFromTensor", 10) == peak_of_two("EmptyTensorList", 9)

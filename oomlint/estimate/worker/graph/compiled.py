@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oomlint.estimate.worker.graph.ahead import AHEAD
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.fusion import kernels
@@ -51,6 +52,11 @@ def occupied(program: Program, order: list[int], planned: bool = False) -> Lives
     for number in order:
         operation = operations[number]
         sources = list(dict.fromkeys(source for source, _ in operation.inputs))
+        for source in sources:  # written over: no room beside
+            if operations[source].type == AHEAD and source in holding:
+                left = holding.pop(source)
+                del alive[id(left)]
+                level -= left.size
         scratch = sum(operation.outputs[1:])
         made: dict[int, Buffer] = {}
         for one in () if operation.type == BESIDE else (number, *beside.get(number, ())):

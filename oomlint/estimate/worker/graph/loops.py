@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from oomlint.estimate.worker.graph.kinds import ALIASES, READS
 from oomlint.estimate.worker.graph.lives import rounded
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 
 _PUSHES = ("TensorListPushBack", "TensorListSetItem")
+_CHANGED = (*_PUSHES, "TensorListPopBack", *ALIASES)  # give the list that they are given first
 _THROUGH = ("Identity", "TensorListPopBack")
 # What is pushed and takes no room: weights, constants, rows of a list that is there already.
 _SHARED = frozenset({*READS, "Const", "TensorListGetItem"})
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """What a list is under XLA: its sides, bytes, and the loop's argument that it comes from, -1 for none."""
+
+    sides: tuple[int, ...]
+    size: int
+    argument: int
 
 
 def list_bytes(loop: Operation) -> tuple[int, ...]:
@@ -38,23 +50,43 @@ def stacked_bytes(loop: Operation) -> int:
     A kernel that is only read in the loop is kept once for each round, too (seen in XLA's buffers for SimpleRNN, GRU
     and LSTM: benchmarks/estimate/xla_points.py on the TensorFlow backend).
     """
+    others = sum(size for size, dtype in zip(loop.outputs, loop.dtypes, strict=True) if dtype != "variant")
+    return sum(array.size for array in arrays_of(loop)) + others
+
+
+def arrays_of(loop: Operation) -> list[Array]:
+    """The arrays that a loop's rounds write into."""
     body = loop.body
     assert body is not None
-    pushed: list[int] = []
+    pushed: list[Array] = []
     # At the round's own place: the same values pushed once more are the same array.
-    placed: dict[Output, int] = {}
+    placed: dict[Output, Array] = {}
     for operation in body.operations:
         if operation.type not in _PUSHES:
             continue
+        number, position = operation.inputs[-1]
         source = _source(body, operation.inputs[-1])
-        size = rounded(_bytes(body, operation.inputs[-1]))
+        value = body.operations[number]
+        shape = value.shapes[position] if position < len(value.shapes) else ()
+        size = loop.rounds * rounded(_bytes(body, operation.inputs[-1]))
+        array = Array((loop.rounds, *shape), size, _argument(body, operation.inputs[0]))
         if operation.type == "TensorListSetItem":
             if body.operations[operation.inputs[1][0]].type != "Const":  # else one place for all rounds
-                placed[source] = size
+                placed[source] = array
         elif source not in placed:
-            pushed.append(size)
-    others = sum(size for size, dtype in zip(loop.outputs, loop.dtypes, strict=True) if dtype != "variant")
-    return loop.rounds * (sum(pushed) + sum(placed.values())) + others
+            pushed.append(array)
+    return [*pushed, *placed.values()]
+
+
+def _argument(body: Program, output: Output) -> int:
+    """Which of the loop's arguments a list was when the round began."""
+    number = output[0]
+    while number not in body.arguments:
+        operation = body.operations[number]
+        if operation.type not in _CHANGED or not operation.inputs:
+            return -1
+        number = operation.inputs[0][0]
+    return body.arguments.index(number)
 
 
 def _pushed(body: Program, result: Output) -> Output | None:

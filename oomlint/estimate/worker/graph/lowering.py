@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from oomlint.estimate.worker.graph.ahead import write_ahead
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS, Copies, source_of
 from oomlint.estimate.worker.graph.equals import merge_equals
 from oomlint.estimate.worker.graph.merging import merge_products
@@ -99,6 +100,7 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
             operations[number] = copies.convolution(operation)
     _write_differences(program, operations)
     merge_products(program, operations)
+    write_ahead(program, operations)
     return _in_order(replace(program, operations=operations))
 
 

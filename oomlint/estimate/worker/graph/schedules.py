@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 
+from oomlint.estimate.worker.graph.ahead import AHEAD
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.operations import Operation, Program
 from oomlint.estimate.worker.graph.together import BESIDE
@@ -90,7 +91,9 @@ def copies_of(
     number: int, operations: list[Operation], sources: list[list[int]], readers: list[list[int]]
 ) -> list[int]:
     """Those that the kernel writes itself, all at once (xla/service/gpu/transforms/copy_fusion.cc for zeros)."""
-    beside = [one for one in readers[number] if operations[one].type == BESIDE and sources[one] == [number]]
+    beside = [
+        one for one in readers[number] if operations[one].type in (BESIDE, AHEAD) and sources[one] == [number]
+    ]
     if beside:
         return beside
     if operations[number].type != "Zeros" or sources[number]:
@@ -113,7 +116,7 @@ class _List:
         # Zeros that come out of another's kernel, by that.
         self.beside: dict[int, int] = {}
         for number, sources in enumerate(self.sources):
-            if sources and self.operations[number].type in ("Zeros", BESIDE):
+            if sources and self.operations[number].type in ("Zeros", BESIDE, AHEAD):
                 self.beside[sources[0]] = self.beside.get(sources[0], 0) + self._size(number)
         self.stamps = [0] * len(self.operations)  # 0: not ready yet, or done
         self.queue: list[tuple[int, int, int, int]] = []
