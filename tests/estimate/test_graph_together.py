@@ -170,3 +170,54 @@ def test_lists_of_one_shape_are_written_before_the_first_of_their_loops():
     # Argument, first sum, sorted, its sum; and where it is ready, the second loop's ten.
     assert peak_of_two("EmptyTensorList", 10) == peak_of_two("EmptyTensorList", 9) + 10
     assert peak_of_two("TensorListFromTensor", 10) == peak_of_two("EmptyTensorList", 9)
+
+
+def test_a_product_over_one_for_each_of_many_is_computed_where_it_is_read():
+    def product(*sides: int) -> Program:
+        left = replace(op("Relu", 0, mib=1), shapes=((64, sides[0], sides[1]),))
+        right = replace(op("Relu", 0, mib=1), shapes=((64, sides[1], sides[2]),))
+        made = replace(op("BatchMatMulV2", 1, 2, mib=64), shapes=((64, sides[0], sides[2]),))
+        return Program(
+            [op("Argument", mib=1), left, right, made, op("Sum", 3, mib=1)],
+            ((4, 0),),
+        )
+
+    assert {one.type for one in lowered(product(8, 1, 8)).operations} >= {"Mul"}
+    assert "Mul" not in {one.type for one in lowered(product(8, 2, 8)).operations}
+    assert "Mul" not in {one.type for one in lowered(product(1, 1, 8)).operations}
+
+
+def test_rows_of_several_lookups_are_written_for_the_sum_by_row():
+    def peak(kind: str) -> int:
+        step = Program(
+            [
+                op("Argument", mib=1),
+                op("Sort", 0, mib=8),
+                op("Sort", 0, mib=8),
+                op(kind, 1, 2, mib=64),
+                op("UnsortedSegmentSum", 3, mib=4),
+            ],
+            ((4, 0),),
+        )
+        return compiled(step)[1].peak // MIB
+
+    # Argument, both, what is joined of them; else the sum's zeros beside both.
+    assert peak("ConcatV2") == 1 + 8 + 8 + 64
+    assert peak("AddV2") == 1 + 8 + 8 + 4
+
+
+def test_where_cublas_multiplies_a_relu_s_gradient_asks_the_product():
+    step = Program(
+        [
+            op("Argument", mib=1),
+            op("MatMul", 0, mib=64),
+            op("Relu", 1, mib=64),
+            op("MatMul", 2, mib=64),
+            op("ReluGrad", 3, 2, mib=64),
+        ],
+        ((4, 0),),
+    )
+    for cublas, asked in ((True, "MatMul"), (False, "Relu")):
+        found = lowered(step, cublas=cublas).operations
+        mask = next(one for one in found if one.name == "ReluGrad/positive")
+        assert found[mask.inputs[0][0]].type == asked

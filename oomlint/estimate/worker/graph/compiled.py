@@ -19,7 +19,7 @@ ALIGNMENT = 256  # bytes: kXlaAllocatedBufferAlignBytes in xla/service/gpu/gpu_c
 
 def compiled(step: Program, card: Card = HOPPER) -> tuple[Program, Lives]:
     """The step's kernels, and their buffers in the order in which XLA runs them."""
-    lower = lowered(step, card.channels_first)
+    lower = lowered(step, card.channels_first, by_cublas(step, card))
     program = together(kernels(lower, card), by_cublas(lower, card))
     ways = [frees_most]
     # The zeros that a loop's lists begin as, which XLA makes before, are not in the program: a walk is not like XLA's.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from oomlint.estimate.worker.graph.kinds import ALIASES
 from oomlint.estimate.worker.graph.operations import Operation, Output
 
+_MOVED = ("SpaceToBatchND", "Transpose")
 CONVOLUTIONS = ("Conv", "DepthwiseConv", "_FusedConv")
 
 Shape = tuple[int, ...]
@@ -119,6 +120,8 @@ class Copies:
 
     def _copy(self, output: Output, size: int, form: str) -> Output:
         source = source_of(self.operations, output)
+        if form == "exchanged" and not self.channels_first and self.operations[source].type in _MOVED:
+            output = self.operations[source].inputs[0]  # two changes of places are one
         key = self.operations[source].variable or source, size, form
         if key not in self.made:
             given = self.operations[output[0]]

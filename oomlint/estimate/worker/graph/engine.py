@@ -26,11 +26,11 @@ GRAPH_WORDS = (
     "the order of the operations is that of TensorFlow's executor on a GPU, from its source; what each operation takes "
     "and gives back was compared with real steps on a CPU: half of them within 1%"
 )
-# benchmarks/estimate/compare_xla.py: of the eighth set 62 of 66 lay within at first, before anything was mended for it.
+# benchmarks/estimate/compare_xla.py: of the ninth set 48 of 55 lay within at first, before anything was mended for it.
 XLA_RANGE = (0.15, 0.2)
 XLA_WORDS = (
     "what XLA fuses is estimated by rules: beside its own compiler half of the models of new kinds were within "
-    "4%, one in eight off by more than 15% when they were first compared; oomlint[xla] asks the compiler itself"
+    "3%, one in six off by more than 15% when they were first compared; oomlint[xla] asks the compiler itself"
 )
 
 

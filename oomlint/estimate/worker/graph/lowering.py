@@ -13,6 +13,7 @@ from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS, Copies, sou
 from oomlint.estimate.worker.graph.equals import merge_equals
 from oomlint.estimate.worker.graph.merging import merge_products
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
+from oomlint.estimate.worker.graph.products import multiply_over_one
 from oomlint.estimate.worker.graph.updates import read_after_updates
 
 _BRANCHES = ("If", "StatelessIf")
@@ -25,13 +26,14 @@ Like = tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]  # shape and type
 Zeros = dict[Like, int]
 
 
-def lowered(program: Program, channels_first: bool = False) -> Program:
+def lowered(program: Program, channels_first: bool = False, cublas: bool = False) -> Program:
     """The operations that become several, or others: ReLUs' and max pooling's gradients, sums by row, convolutions.
 
     A constant of zeros is one for all operations of a size. It is written where something cannot do without: a scatter.
     """
     operations = list(program.operations)
     read_after_updates(operations)
+    multiply_over_one(operations)
     merge_equals(operations)
     program = replace(program, operations=list(operations))
     readers = _readers(program)
@@ -62,14 +64,14 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
             compared = (
                 ((zeros[_like(operation, operations)], 0),) if _like(operation, operations) in zeros else ()
             )
-            operations.append(_positive(operation, operations, compared))
+            operations.append(_positive(operation, operations, compared, cublas))
             chosen = (operation.inputs[0], (len(operations) - 1, 0), *compared)
             operations[number] = replace(operation, type="Select", inputs=chosen)
         elif operation.type == "LeakyReluGrad" and len(operation.inputs) > 1:
             asked = source_of(operations, operation.inputs[1])
             if asked not in masks:
                 masks[asked] = len(operations)
-                operations.append(_positive(operation, operations, ()))
+                operations.append(_positive(operation, operations, (), cublas))
             chosen = (operation.inputs[0], (masks[asked], 0))
             operations[number] = replace(operation, type="Select", inputs=chosen)
         elif is_pooling_gradient(operation) and len(operation.inputs) > 2:
@@ -77,6 +79,9 @@ def lowered(program: Program, channels_first: bool = False) -> Program:
         elif operation.type in _SUMS:
             size, shapes, dtypes = sum(operation.outputs), operation.shapes[:1], operation.dtypes[:1]
             inputs = [*operation.inputs, (len(operations), 0)]
+            rows = source_of(operations, operation.inputs[0])
+            if operations[rows].type == "ConcatV2":  # of several lookups: written (facts_as_turns)
+                operations[rows] = replace(operations[rows], type="Padded")
             if size in sums:
                 operations.append(
                     new_operation("zeros", "ZerosCopy", ((sums[size], 0),), shapes, size, dtypes)
@@ -179,14 +184,17 @@ def _chosen(branch: Operation, program: Program) -> tuple[int, int]:
     return rows, max(rows, dense)
 
 
-def _positive(gradient: Operation, operations: list[Operation], zeros: tuple[Output, ...]) -> Operation:
+def _positive(
+    gradient: Operation, operations: list[Operation], zeros: tuple[Output, ...], cublas: bool
+) -> Operation:
     """Where a ReLU's input is positive, a byte for each element: asked of its input, which leaves its output alone.
 
-    Not behind a product of matrices, whose kernel ends with the ReLU.
+    Not behind a product of matrices, whose kernel ends with the ReLU, or which the next computes it from. cuBLAS does
+    neither where both are needed, and both stay (cublas-lt-matmul.55 and loop_maximum_fusion in small_reader's).
     """
     asked = gradient.inputs[1]
     relu = operations[source_of(operations, asked)]
-    if relu.type in RELUS and not _is_product(relu.inputs[0], operations):
+    if relu.type in RELUS and (cublas or not _is_product(relu.inputs[0], operations)):
         asked = relu.inputs[0]
     name, count = f"{gradient.name}/positive", _elements(gradient)
     return new_operation(name, "Compare", (asked, *zeros), gradient.shapes[:1], count, ("bool",))
