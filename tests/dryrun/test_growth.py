@@ -10,6 +10,7 @@ import pytest
 from oomlint.documents.python_file import document_from_text
 from oomlint.dryrun import dry_run, state
 from oomlint.dryrun.catalog.keras import graph
+from oomlint.dryrun.queries.changing import MAX_LOOKS, Changes, value_of
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, deref
 from oomlint.dryrun.values.program import Class
 from oomlint.dryrun.values.training import Layer
@@ -113,3 +114,36 @@ def test_a_layer_that_comes_on_several_ways_counts_each_of_them_once() -> None:
     assert isinstance(head, Layer)
     widths = sorted(way.config["units"].value for way in head.ways())  # type: ignore[attr-defined]
     assert widths == [1, 2]
+
+
+def test_a_question_what_changes_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty objects keep what the one around them keeps: each of forty ways back leads to forty more, six times over."""
+    blocks = "".join(f"        self.block_{number} = Block(self.rates)\n" for number in range(40))
+    text = f"""
+class Block:
+    def __init__(self, rates):
+        self.rates = rates
+        self.drop = self.rates.drop
+class Net:
+    def __init__(self, rates):
+        self.rates = rates
+{blocks}
+Net(read())
+"""
+    trace = dry_run(parse(document_from_text(text, "snippet.py")))
+    changes = Changes(trace)
+    looks = 0
+    real = Changes.of
+
+    def counted(self: Changes, node: Any, context: Any, depth: int = 0) -> Any:
+        nonlocal looks
+        looks += 1
+        if looks > 10 * MAX_LOOKS:
+            pytest.fail("there is no end to it")
+        return real(self, node, context, depth)
+
+    monkeypatch.setattr(Changes, "of", counted)
+    last = [assign for assign in trace.assigns() if assign.path == "self.drop"][-1]
+    value = value_of(last)
+    assert value is not None
+    assert changes.of(value, last.context) is None

@@ -32,6 +32,9 @@ _JOINING = ("concat", "concatenate", "append", "vstack", "hstack", "column_stack
 FEW = 4  # values that may be told apart without being a leak: TensorFlow starts to warn with the fifth trace
 SMALL_RANGE = 16
 MAX_DEPTH = 12
+# Expressions looked at for one question. `x = layer(x)`, forty times over in functions that call one another, has more
+# ways back than anybody counts; what changes is found within a hundred.
+MAX_LOOKS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,13 @@ class Changes:
 
     def __init__(self, trace: Trace) -> None:
         self._assigns: dict[str, list[Assign]] = {}
+        # The same by the run of a function that they are in; None: by none.
+        self._of_run: dict[tuple[str, Body | None], list[Assign]] = {}
         for assign in trace.assigns():
             self._assigns.setdefault(assign.path, []).append(assign)
+            self._of_run.setdefault((assign.path, assign.context.innermost(Body)), []).append(assign)
+        self._looks = 0
+        self._asked: set[tuple[str, int]] = set()  # names whose change is being looked for, by their context
         self._calls: dict[int, Call] = {}
         self._grown: dict[str, list[Call]] = {}
         self._put_into: dict[int, list[Call]] = {}
@@ -74,7 +82,8 @@ class Changes:
 
     def of(self, node: cst.CSTNode, context: Context, depth: int = 0) -> Change | None:
         """How the expression changes in the rounds of the loops around it; None if it does not, or only a little."""
-        if depth > MAX_DEPTH:
+        self._looks = self._looks + 1 if depth else 0
+        if depth > MAX_DEPTH or self._looks > MAX_LOOKS:
             return None
         match node:
             case cst.Attribute(attr=cst.Name(value="iterations")):
@@ -182,13 +191,19 @@ class Changes:
         return None
 
     def _name(self, path: str, context: Context, depth: int) -> Change | None:
+        key = path, id(context)
+        if key in self._asked:  # in a circle: `x = f(y)`, `y = g(x)`
+            return None
+        self._asked.add(key)
+        try:
+            return self._named(path, context, depth)
+        finally:
+            self._asked.remove(key)
+
+    def _named(self, path: str, context: Context, depth: int) -> Change | None:
         body = context.innermost(Body)
         local = "." not in path
-        here = [
-            assign
-            for assign in self._assigns.get(path, ())
-            if not local or assign.context.innermost(Body) is body
-        ]
+        here = self._of_run.get((path, body), []) if local else self._assigns.get(path, [])
         if local and not here and body is not None:
             outside = _before(context, body)
             argument = _argument_for(path, body, self)
@@ -196,9 +211,7 @@ class Changes:
                 return self.of(argument, outside, depth + 1)
             if path in _parameters(body):
                 return None
-            here = [
-                assign for assign in self._assigns.get(path, ()) if assign.context.innermost(Body) is None
-            ]
+            here = self._of_run.get((path, None), [])
             body = None
         for assign in here:
             found = self._binding(assign, path, context, body if local else None, depth)
@@ -232,7 +245,7 @@ class Changes:
     def bound(self, path: str, context: Context) -> tuple[cst.CSTNode, Context] | None:
         """The expression that a name stands for, where one statement of the same function binds it."""
         body = context.innermost(Body)
-        here = [assign for assign in self._assigns.get(path, ()) if assign.context.innermost(Body) is body]
+        here = self._of_run.get((path, body), [])
         if not here and body is not None and "." not in path:
             argument = _argument_for(path, body, self)
             if argument is not None:
