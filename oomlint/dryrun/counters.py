@@ -18,20 +18,30 @@ from oomlint.syntax.children import code_children
 from oomlint.syntax.uses import names_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from oomlint.dryrun.interpreter import Run
 
 # An agent has a memory that has a counter; what lies deeper, or is called further down, is not looked for.
 DEPTH = 3
 
+# What Keras calls of a class of the program's, where the program calls what the class does not define: an object
+# itself, or `fit`.
+BY_THE_LIBRARY = frozenset(("__call__", "call", "train_step", "test_step"))
+
 
 def soften_counted(run: Run, called: set[str]) -> None:
     """Numbers and flags that what a loop calls replaces, so that they decide no branch in it."""
-    seen: set[int] = set()
+    methods: dict[str, set[str]] = {}
     for path in called:
-        value = _looked_up(run, path.partition(".")[0])
+        root, _, rest = path.partition(".")
+        methods.setdefault(root, set()).add(rest.rpartition(".")[2])
+    seen: set[int] = set()
+    for root, names in methods.items():
+        value = _looked_up(run, root)
         if isinstance(value, Instance):
-            _soften_object(run, value, seen, 0)
-        elif isinstance(value, Function) and "." not in path:
+            _soften_objects(run, _held(run, value), names)
+        elif isinstance(value, Function) and "" in names:
             _soften_globals(run, value, seen, 0)
 
 
@@ -45,16 +55,39 @@ def _looked_up(run: Run, name: str) -> Value | None:
     return None
 
 
-def _soften_object(run: Run, owner: Instance, seen: set[int], depth: int) -> None:
-    if id(owner) in seen or depth > DEPTH:
-        return
-    seen.add(id(owner))
-    for name in counted_by(run, owner.cls):
-        _soften(run, (owner, name))
-    for value in run.state.attributes(owner):
-        held = deref(value)
-        if isinstance(held, Instance):
-            _soften_object(run, held, seen, depth + 1)
+def _held(run: Run, root: Instance) -> list[Instance]:
+    """An object, and the objects that it holds."""
+    found, edge = {id(root): root}, [root]
+    for _ in range(DEPTH):
+        inner = [deref(value) for owner in edge for value in run.state.attributes(owner)]
+        edge = [one for one in inner if isinstance(one, Instance) and id(one) not in found]
+        found.update((id(one), one) for one in edge)
+    return list(found.values())
+
+
+def _soften_objects(run: Run, objects: list[Instance], called: set[str]) -> None:
+    """What methods of these names count on, and the methods that they call: the others are not looked at."""
+    waiting, looked = list(called), set(called)
+    while waiting:
+        name = waiting.pop()
+        found = [(owner, method) for owner in objects for method in _methods(owner.cls, name)]
+        further = set() if found else set(BY_THE_LIBRARY)
+        for owner, method in found:
+            facts = _facts(run, method)
+            further |= facts.methods
+            for path in facts.counted:
+                if path.startswith("self.") and path.count(".") == 1:
+                    _soften(run, (owner, path.removeprefix("self.")))
+        waiting += further - looked
+        looked |= further
+
+
+def _methods(cls: Class, name: str) -> Iterator[cst.FunctionDef]:
+    """The methods of a name, of a class and those that it derives from; `__init__` counts nothing."""
+    for ancestor in cls.ancestry():
+        for node in ancestor.node.body.body:
+            if isinstance(node, cst.FunctionDef) and node.name.value == name != "__init__":
+                yield node
 
 
 def _soften_globals(run: Run, function: Function, seen: set[int], depth: int) -> None:
@@ -82,29 +115,19 @@ def _soften(run: Run, key: Key) -> None:
         run.state.set(key, value.softened())
 
 
-def counted_by(run: Run, cls: Class) -> set[str]:
-    """Attributes that the methods of a class count on or switch, its `__init__` left aside."""
-    found: set[str] = set()
-    for ancestor in cls.ancestry():
-        for node in ancestor.node.body.body:
-            if isinstance(node, cst.FunctionDef) and node.name.value != "__init__":
-                found |= {
-                    path.removeprefix("self.")
-                    for path in _facts(run, node).counted
-                    if path.startswith("self.") and path.count(".") == 1
-                }
-    return found
-
-
 class Facts:
-    """What a look over a function tells: names it counts on or switches, shares with a module or closure, calls."""
+    """What a look over a function tells: names it counts on or switches, shares with a module or closure, calls.
 
-    __slots__ = ("called", "counted", "shared")
+    `called` are functions, `methods` the last names of what is called with a dot.
+    """
+
+    __slots__ = ("called", "counted", "methods", "shared")
 
     def __init__(self) -> None:
         self.counted: set[str] = set()
         self.shared: set[str] = set()
         self.called: set[str] = set()
+        self.methods: set[str] = set()
 
 
 _TELLING = frozenset((cst.AugAssign, cst.Assign, cst.Global, cst.Nonlocal, cst.Call))
@@ -146,3 +169,5 @@ def _tell(node: Any, facts: Facts) -> None:
             facts.shared.update(item.name.value for item in names)
         case cst.Call(func=cst.Name(value=name)):
             facts.called.add(name)
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value=name))):
+            facts.methods.add(name)

@@ -78,7 +78,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.imports import dotted
-from oomlint.dryrun.queries.changing import Changes
+from oomlint.dryrun.queries.changing import changes_of
 from oomlint.dryrun.queries.hoisting import movable, outermost_here
 from oomlint.dryrun.queries.retracing import runs_eagerly
 from oomlint.dryrun.queries.rounds import guarded, loops_around, rounds_of, site_in
@@ -113,7 +113,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Each place that makes functions, once."""
     seen: set[int] = set()
     eager = runs_eagerly(trace)
-    changes = Changes(trace)
+    changes = changes_of(trace)
     calls = _Calls(trace)
     for made in trace.calls("tf.function", "keras.backend.function"):
         graph = made.name == "tf.function"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.imports import dotted
+from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.trace import Assign, Body, Call, Context, Loop
 from oomlint.dryrun.values.base import Sequence, deref
 from oomlint.syntax.blocks import ends_when_told
@@ -59,9 +60,13 @@ class Changes:
         self._assigns: dict[str, list[Assign]] = {}
         # The same by the run of a function that they are in; None: by none.
         self._of_run: dict[tuple[str, Body | None], list[Assign]] = {}
+        bodies: dict[int, Body | None] = {}
         for assign in trace.assigns():
+            context = assign.context
+            if id(context) not in bodies:
+                bodies[id(context)] = context.innermost(Body)
             self._assigns.setdefault(assign.path, []).append(assign)
-            self._of_run.setdefault((assign.path, assign.context.innermost(Body)), []).append(assign)
+            self._of_run.setdefault((assign.path, bodies[id(context)]), []).append(assign)
         self._looks = 0
         self._asked: set[tuple[str, int]] = set()  # names whose change is being looked for, by their context
         self._calls: dict[int, Call] = {}
@@ -255,6 +260,9 @@ class Changes:
             return None
         value, assign = next(iter(values.values()))
         return value, assign.context
+
+
+changes_of = once_per_trace(Changes)
 
 
 def _few(loop: Loop) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.imports import dotted
-from oomlint.dryrun.queries.changing import MAX_DEPTH, Change, Changes
+from oomlint.dryrun.queries.changing import MAX_DEPTH, Change, Changes, changes_of
 from oomlint.dryrun.queries.python_values import (
     computed_by_library,
     drawn,
@@ -65,7 +65,7 @@ def retraced(trace: Trace) -> Iterator[Retraced]:
     calls = [call for call in trace.calls("tf.function.call") if _counts(call)]
     if not calls or runs_eagerly(trace):
         return
-    changes = Changes(trace)
+    changes = changes_of(trace)
     seen: set[int] = set()
     for call in calls:
         for argument in _written_here(call):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.imports import dotted
-from oomlint.dryrun.queries.changing import Changes
+from oomlint.dryrun.queries.changing import Changes, changes_of
 from oomlint.dryrun.queries.python_values import computed_by_library
 from oomlint.dryrun.queries.retracing import runs_eagerly
 from oomlint.dryrun.trace import Body, Call, Context, Loop, Role
@@ -62,7 +62,7 @@ def unrolled_loops(trace: Trace) -> Iterator[Unrolled]:
     """Each loop once, with all the Python loops inside it counted in: inner loops first."""
     if runs_eagerly(trace):
         return
-    changes = Changes(trace)
+    changes = changes_of(trace)
     updates: dict[int, Call] = {}
     inner: dict[int, tuple[Call, list[Loop], Function, bool]] = {}
     for call in trace.all_calls():
