@@ -245,7 +245,8 @@ def _averaged(gradients: Gradients) -> bool:
 
 def _list_name(update: updates.Update) -> cst.BaseExpression | None:
     """The expression of the gradients in `zip(sums, variables)` or `apply(sums, variables)`."""
-    node = update.argument.arg.value if update.argument.arg is not None else None
+    arg = update.argument.arg
+    node = arg.value if arg is not None and not arg.star else None  # `*arguments` are several
     if (
         isinstance(node, cst.Call)
         and isinstance(node.func, cst.Name)
