@@ -170,6 +170,14 @@ def test_a_choice_between_two_precisions_is_one_between_values_of_the_result_s()
     ]
 
 
+def test_a_choice_by_one_mask_for_all_keeps_the_shape_of_what_is_chosen() -> None:
+    types = "(tensor<i1>, tensor<2x3xf16>, tensor<2x3xf32>) -> tensor<2x3xf32>"
+    assert tensorflow_step.readable(f'%9 = "stablehlo.select"(%7, %8, %5) : {types}').splitlines() == [
+        "%precise_9_0 = stablehlo.convert %8 : (tensor<2x3xf16>) -> tensor<2x3xf32>",
+        "%9 = stablehlo.select %7, %precise_9_0, %5 : tensor<i1>, tensor<2x3xf32>",
+    ]
+
+
 def test_what_xla_has_no_operation_for_is_named_with_its_layer() -> None:
     said = (
         "Failed getting HLO text: 'Detected unsupported operations when trying to compile graph __inference_1[] on "

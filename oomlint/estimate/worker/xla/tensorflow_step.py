@@ -25,8 +25,8 @@ _MASK = re.compile(
 # TensorFlow's bridge computes the gradient of a bilinear resize in float32 whatever it resizes, and chooses between
 # that and zeros of float16: XLA takes the more precise of the two, StableHLO's verifier neither.
 _CHOICE = re.compile(
-    r'^(\s*)(%\w+) = "stablehlo\.select"\((%[\w#]+), (%[\w#]+), (%[\w#]+)\) : '
-    r"\(tensor<([\dx]*)i1>, tensor<([\dx]*)(\w+)>, tensor<([\dx]*)(\w+)>\) -> tensor<([\dx]*)(\w+)>(.*)$",
+    r'^(\s*)(%\w+) = "stablehlo\.select"\((%[\w#]+), (%[\w#]+), (%[\w#]+)\) : \((tensor<[\dx]*i1>), '
+    r"tensor<(?P<shape>[\dx]*)(\w+)>, tensor<(?P=shape)(\w+)>\) -> tensor<(?P=shape)(\w+)>(.*)$",
     re.MULTILINE,
 )
 
@@ -122,7 +122,7 @@ def _mask_of_bytes(found: re.Match[str]) -> str:
 
 
 def _of_one_precision(found: re.Match[str]) -> str:
-    indent, name, chooser, first, second, shape, _, of_first, _, of_second, _, wanted, rest = found.groups()
+    indent, name, chooser, first, second, asked, shape, of_first, of_second, wanted, rest = found.groups()
     lines, chosen = [], []
     for number, (value, kind) in enumerate(((first, of_first), (second, of_second))):
         if kind != wanted:
@@ -131,7 +131,7 @@ def _of_one_precision(found: re.Match[str]) -> str:
             lines.append(f"{indent}{made} = stablehlo.convert {value} : {types}{rest}\n")
             value = made
         chosen.append(value)
-    types = f"tensor<{shape}i1>, tensor<{shape}{wanted}>"
+    types = f"{asked}, tensor<{shape}{wanted}>"
     return f"{''.join(lines)}{indent}{name} = stablehlo.select {chooser}, {', '.join(chosen)} : {types}{rest}"
 
 
