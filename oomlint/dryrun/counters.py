@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from oomlint.dryrun import imports
-from oomlint.dryrun.state import Key, Scope
+from oomlint.dryrun.state import Key
 from oomlint.dryrun.values.base import Const, Value, deref
 from oomlint.dryrun.values.program import Class, Function, Instance
 from oomlint.syntax.children import code_children
@@ -46,13 +46,8 @@ def soften_counted(run: Run, called: set[str]) -> None:
 
 
 def _looked_up(run: Run, name: str) -> Value | None:
-    scope: Scope | None = run.scope
-    while scope is not None:
-        value = run.state.get((scope, name))
-        if value is not None:
-            return deref(imports.resolve(run, value))
-        scope = scope.parent
-    return None
+    value = run.state.get((run.state.binder(run.scope, name), name))
+    return None if value is None else deref(imports.resolve(run, value))
 
 
 def _held(run: Run, root: Instance) -> list[Instance]:
@@ -96,11 +91,7 @@ def _soften_globals(run: Run, function: Function, seen: set[int], depth: int) ->
     seen.add(id(function))
     facts = _facts(run, function.node)
     for name in facts.shared & facts.counted:
-        scope: Scope | None = function.scope
-        while scope is not None and run.state.get((scope, name)) is None:
-            scope = scope.parent
-        if scope is not None:
-            _soften(run, (scope, name))
+        _soften(run, (run.state.binder(function.scope, name), name))
     for name in facts.called:
         value = run.state.get((function.scope, name))
         callee = deref(imports.resolve(run, value)) if value is not None else None
@@ -131,7 +122,8 @@ class Facts:
 
 
 _TELLING = frozenset((cst.AugAssign, cst.Assign, cst.Global, cst.Nonlocal, cst.Call))
-_ITSELF = frozenset((cst.FunctionDef, cst.ClassDef, cst.Lambda))
+# What a statement does not run: it is not gone into.
+RUN_LATER = frozenset((cst.FunctionDef, cst.ClassDef, cst.Lambda))
 
 
 def _facts(run: Run, node: cst.FunctionDef) -> Facts:
@@ -145,7 +137,7 @@ def _facts(run: Run, node: cst.FunctionDef) -> Facts:
         kind = type(current)
         if kind in _TELLING:
             _tell(current, facts)
-        if kind not in _ITSELF:
+        if kind not in RUN_LATER:
             stack.extend(code_children(current))
     return facts
 

@@ -194,7 +194,6 @@ def _once(run: Run, node: cst.CSTNode, loop: Loop, facts: BodyFacts, round_: Cal
 _TELLING = frozenset(
     (cst.For, cst.While, cst.Assign, cst.AugAssign, cst.AnnAssign, cst.Call, cst.Break, cst.Continue)
 )
-_SILENT = frozenset((cst.FunctionDef, cst.ClassDef, cst.Lambda))
 
 
 class BodyFacts:
@@ -219,7 +218,7 @@ def body_facts(run: Run, node: Any) -> BodyFacts:
     while stack:
         current = stack.pop()
         if type(current) not in _TELLING:
-            if type(current) not in _SILENT:
+            if type(current) not in counters.RUN_LATER:
                 stack.extend(code_children(current))
             continue
         match current:
@@ -251,19 +250,14 @@ def body_facts(run: Run, node: Any) -> BodyFacts:
 def _soften_assigned(run: Run, facts: BodyFacts) -> None:
     """Constants that the body replaces decide no branch in it (`first = True` before the loop)."""
     for name in facts.assigned:
-        scope: Scope | None = run.scope
         base, _, attribute = name.partition(".")
-        while scope is not None:
-            key: Key = (scope, base)
+        key: Key = (run.state.binder(run.scope, base), base)
+        value = run.state.get(key)
+        if value is not None and attribute and "." not in attribute:
+            key = (deref(value), attribute)
             value = run.state.get(key)
-            if value is not None:
-                if attribute and "." not in attribute:
-                    key = (deref(value), attribute)
-                    value = run.state.get(key)
-                if isinstance(value, Const) and not value.soft:
-                    run.state.set(key, value.softened())
-                break
-            scope = scope.parent
+        if isinstance(value, Const) and not value.soft:
+            run.state.set(key, value.softened())
     counters.soften_counted(run, facts.called)
 
 

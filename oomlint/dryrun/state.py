@@ -55,6 +55,12 @@ class State:
         """Write into the innermost overlay."""
         self.layers[-1][key] = value
 
+    def binder(self, scope: Scope | None, name: str) -> Scope | None:
+        """The innermost scope, from one outwards, that binds a name."""
+        while scope is not None and self.get((scope, name)) is None:
+            scope = scope.parent
+        return scope
+
     def bind(self, scope: Scope, name: str, value: Value) -> None:
         """Bind a name, into the innermost overlay."""
         if scope.kind == "module":

@@ -60,10 +60,7 @@ def assign(run: Run, target: cst.CSTNode, value: Value, origin: cst.CSTNode, aug
             if name in scope.globals and scope.module is not None:
                 scope = scope.module
             elif name in scope.nonlocals:
-                outer = scope.parent
-                while outer is not None and run.state.get((outer, name)) is None:
-                    outer = outer.parent
-                scope = outer or scope
+                scope = run.state.binder(scope.parent, name) or scope
             run.state.bind(scope, name, value)
             made = Assign(name, value, run.place(target), run.context, augmented=augmented)
             made.statement = run.statement

@@ -59,6 +59,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from oomlint.dryrun.queries import replicas
+from oomlint.dryrun.queries.trained_models import FIT
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Unknown, Value, deref
@@ -92,13 +93,7 @@ OTHERS = (
     "strategy",
     "logger",
 )
-USES = (
-    "keras.Model.compile",
-    "keras.Model.fit",
-    "keras.Model.fit_generator",
-    "keras.Model.train_on_batch",
-    "keras.Model.evaluate",
-)
+USES = (*FIT, "keras.Model.compile", "keras.Model.evaluate", "keras.Model.__call__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +207,7 @@ def _is_looked_at(trace: Trace, made: Made) -> bool:
     """Whether a loaded model is never called, compiled or trained: its weights are wanted, or what it predicts."""
     if not made.call.name.startswith("keras.models.load_model"):
         return False
-    uses = (*USES, "keras.Model.__call__")
-    return not any(call.receiver is made.value for call in trace.calls(*uses))
+    return not any(call.receiver is made.value for call in trace.calls(*USES))
 
 
 def _values(call: Call) -> Iterable[Value]:

@@ -89,6 +89,7 @@ from oomlint.dryrun.catalog.arrays.making import LOADED, PART, blanks_of, loads_
 from oomlint.dryrun.catalog.arrays.operators import FEW_ROWS
 from oomlint.dryrun.catalog.python.files import is_document
 from oomlint.dryrun.imports import dotted
+from oomlint.dryrun.queries.changing import changes_of
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -222,7 +223,8 @@ def _is_one_of_many(trace: Trace, call: Call) -> bool:
     """Whether the file's name is taken out of a list by a number that changes: `np.load(self.pieces[number])`."""
     match call.arguments[0].place.node if call.arguments else None:
         case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Call() as made))]):
-            found = next((deref(other.result) for other in trace.all_calls() if other.node is made), None)
+            drawn = changes_of(trace).call_at(made)
+            found = None if drawn is None else deref(drawn.result)
         case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=named))]):
             bound = [
                 one.value for one in trace.assigns() if one.index < call.index and one.path == dotted(named)

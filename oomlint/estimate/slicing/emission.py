@@ -43,10 +43,8 @@ class Emission:
         last = self.training.way[-1].scope
         for expression in self._criterion_parts():
             self.needs.use(expression, last)
-        if self.training.by_hand:
-            self.needs.attributes.add(
-                "trainable_variables"
-            )  # what is trained may be no model, and hold several
+        if self.training.by_hand:  # what is trained may be no model, and hold several
+            self.needs.attributes.add("trainable_variables")
         for step in self.training.way[1:]:
             scope = step.scope
             assert not isinstance(scope.node, ast.Module)

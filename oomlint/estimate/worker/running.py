@@ -102,9 +102,8 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     except EstimateError:
         raise
     except (Exception, SystemExit) as error:
-        if not (
-            isinstance(error, SystemExit) and not error.code
-        ):  # the script's end, as `app.run(main)` says it
+        # A script may end by that, as `app.run(main)` does.
+        if not isinstance(error, SystemExit) or error.code:
             raise _broken(error, path, failures) from error
     finally:
         sys.argv = arguments
@@ -172,9 +171,8 @@ def _failed_in(failures: list[Missing]) -> Any:
 
     def failed(error: BaseException, name: str, line: int) -> Any:
         value = stand_ins.described(name)
-        if value is not None and not isinstance(
-            value, str
-        ):  # an option may be called as what it chooses: `model`
+        # No text: an option may be called as what it chooses, `model`.
+        if value is not None and not isinstance(value, str):
             return value
         missing = environments.instead_of(error, name, line)
         if missing is None:
