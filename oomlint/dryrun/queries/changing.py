@@ -33,8 +33,9 @@ _JOINING = ("concat", "concatenate", "append", "vstack", "hstack", "column_stack
 FEW = 4  # values that may be told apart without being a leak: TensorFlow starts to warn with the fifth trace
 SMALL_RANGE = 16
 MAX_DEPTH = 12
-# Expressions looked at for one question. `x = layer(x)`, forty times over in functions that call one another, has more
-# ways back than anybody counts; what changes is found within a hundred.
+# Expressions looked at for one question: forty blocks that each keep `params` as `self.params` have more ways back than
+# anybody counts. Of 844 questions that 182 public repositories gave, what changes was found within 23 looks, and that
+# nothing does took 454 at most.
 MAX_LOOKS = 1_000
 
 
