@@ -102,7 +102,11 @@ def _soften_globals(run: Run, function: Function, seen: set[int], depth: int) ->
 def _soften(run: Run, key: Key) -> None:
     held = run.state.get(key)
     value = deref(imports.resolve(run, held)) if held is not None else None
-    if isinstance(value, Const) and not value.soft and type(value.value) in (int, float, bool, str):
+    if (
+        isinstance(value, Const)
+        and not value.soft
+        and type(value.value) in (int, float, bool, str, type(None))
+    ):
         run.state.set(key, value.softened())
 
 
@@ -148,6 +152,14 @@ def _is_state(value: cst.BaseExpression) -> bool:
     return flag or isinstance(value, cst.SimpleString | cst.Integer)
 
 
+_JOINING = frozenset(("append", "concatenate", "concat", "vstack", "hstack"))
+
+
+def _joins(call: cst.Call) -> bool:
+    """Whether it puts a piece behind what is there: `self.rows = np.vstack((self.rows, new))`."""
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _JOINING
+
+
 def _tell(node: Any, facts: Facts) -> None:
     match node:
         case cst.AugAssign(target=target):
@@ -155,7 +167,8 @@ def _tell(node: Any, facts: Facts) -> None:
         case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if path := imports.dotted(
             target
         ):
-            if not isinstance(value, cst.Call) and (_is_state(value) or path in names_in(value)):
+            known = not isinstance(value, cst.Call) or _joins(value)
+            if known and (_is_state(value) or path in names_in(value)):
                 facts.counted.add(path)  # `self.step = (self.step + 1) % 4`
         case cst.Global(names=names) | cst.Nonlocal(names=names):
             facts.shared.update(item.name.value for item in names)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from oomlint.dryrun import imports, objects
+from oomlint.dryrun import calls, imports, objects
 from oomlint.dryrun.trace import Argument, Branch, Call, Context, Loop
 from oomlint.dryrun.values.base import (
     Const,
@@ -68,6 +68,11 @@ def get_item(run: Run, value: Value, index: Value, node: cst.CSTNode) -> Value:
                 names = list(value.cls.fields)
                 if -len(names) <= index.value < len(names):
                     return objects.instance_attribute(run, value, names[index.value])
+        case Library(name="numpy.r_" | "numpy.c_"):  # calls, but for their brackets
+            items = index.items if isinstance(index, Sequence) and index.items is not None else [index]
+            place = run.place(node)
+            targets = run.targets[1] if run.targets[0] is node else ()
+            return calls.apply(run, value, tuple(Argument(item, place) for item in items), place, targets)
     return Unknown(tags=tags_of(value))
 
 

@@ -5,7 +5,7 @@
 Follows the loss of a step that runs on replicas (`strategy.run`, a `train_step` under `fit`, a loss function given to
 `compile`) backwards from its gradient, and reports what makes the update wrong:
 
-- a mean over the batch that the replica sees (in `compile`, also a ratio of sums over it, such as Dice);
+- a mean over the batch that the replica sees, or a ratio of sums over it, such as Dice;
 - a weight penalty, `sum(model.losses)`, that every replica adds in full;
 - a Keras loss object, which Keras has scaled since 3.8, divided by the replicas again or averaged again;
 - with Keras 2, a loss object with its default reduction, which raises inside `strategy.run`.
@@ -167,6 +167,16 @@ def _mean(step: Step, fault: Fault) -> Finding:
     )
 
 
+def _ratio(step: Step, fault: Fault) -> Finding:
+    return RULE.finding(
+        fault.call.place,
+        f"this ratio of sums is over one replica's share of the batch, and {SUMMED}: "
+        f"the step is too large {step.factor}",
+        evidence=step.evidence,
+        help="sum over all axes but the first, for one value per sample, and take tf.nn.compute_average_loss of these",
+    )
+
+
 def _one_per_sample(trace: Trace, call: Call) -> bool:
     """Whether what is averaged has one value for each sample."""
     values = deref(call.arguments[0].value) if call.arguments else Unknown()
@@ -260,6 +270,7 @@ def _raises(step: Step, fault: Fault) -> Finding:
 
 FINDINGS: dict[str, Callable[[Step, Fault], Finding]] = {
     "mean": _mean,
+    "ratio": _ratio,
     "penalty": _penalty,
     "scaled twice": _twice,
     "averaged again": _averaged_again,

@@ -2,9 +2,9 @@
 
 ## What it does
 
-Reports `x = np.append(x, new)`, and the same with `np.concatenate`, `np.vstack` and `np.hstack`, in a loop, where the
-pieces are data (read from a file, or trained on in the end). Where the sizes are known it speaks only above a
-quarter of the host's memory.
+Reports `x = np.append(x, new)`, and the same with `np.concatenate`, `np.vstack`, `np.hstack`, `np.r_` and
+`pd.concat`, in a loop, where the pieces are data (read from a file, or trained on in the end). Where the sizes are
+known it speaks only above a quarter of the host's memory.
 
 Silent for rolling windows (`x[1:]`, or cut back in the loop), lists of figures such as losses, batches in a
 generator, and a few rounds that the script states.
@@ -61,7 +61,7 @@ import libcst as cst
 from oomlint.rules.host_data.amounts import in_generator
 from oomlint.rules.host_data.feeds import feeds
 
-from oomlint.dryrun.catalog.arrays.making import DECODED, grown_by, loads_of
+from oomlint.dryrun.catalog.arrays.making import DECODED, as_array, grown_by, loads_of
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Loop, Trace
@@ -80,10 +80,13 @@ RULE = Rule(
     name="array-grown-in-loop",
     severity=Severity.WARNING,
     fix=Safety.UNSAFE,
-    literals=("append", "concatenate", "vstack", "hstack", "row_stack"),
+    literals=("append", "concatenate", "vstack", "hstack", "row_stack", "r_", "c_", "concat"),
 )
 
-_GROWING = ("numpy.append", "numpy.concatenate", "numpy.vstack", "numpy.hstack", "numpy.row_stack")
+_GROWING = (
+    "numpy.append", "numpy.concatenate", "numpy.vstack", "numpy.hstack", "numpy.row_stack", "numpy.r_", "numpy.c_",
+    "pandas.concat",
+)  # fmt: skip
 FEW_ROUNDS = 16
 
 
@@ -111,6 +114,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             call, pieces[1], loop, call.index in trained, settings
         ):
             continue
+        if call.name == "pandas.concat" and call.index not in trained:
+            continue  # a table of paths, labels or results
         seen.add(id(call.node))
         yield _finding(call, pieces[0], loop)
 
@@ -127,23 +132,26 @@ def _pieces(call: Call) -> tuple[cst.BaseExpression, Value] | None:
         return (
             (more.place.node, deref(more.value)) if isinstance(more.place.node, cst.BaseExpression) else None
         )
-    first = call.arguments[0]
-    node, value = first.place.node, deref(first.value)
-    if (
-        not isinstance(node, cst.Tuple | cst.List)
-        or len(node.elements) != 2
-        or not isinstance(value, Sequence)
-    ):
+    nodes, values = _two(call)
+    if len(nodes) != 2 or len(values) != 2:
         return None
-    if value.items is None or len(value.items) != 2:
-        return None
-    own = [bool(uses(cst.Expr(element.value), target)) for element in node.elements]
+    own = [bool(uses(cst.Expr(node), target)) for node in nodes]
     if own not in ([True, False], [False, True]):
         return None
     grown, new = (0, 1) if own[0] else (1, 0)
-    if not isinstance(node.elements[grown].value, cst.Name | cst.Attribute):
-        return None
-    return node.elements[new].value, deref(value.items[new])
+    return (nodes[new], deref(values[new])) if isinstance(nodes[grown], cst.Name | cst.Attribute) else None
+
+
+def _two(call: Call) -> tuple[list[cst.BaseExpression], list[Value]]:
+    """What is joined: `(x, new)` as the first argument, or in the brackets of `np.r_[x, new]`."""
+    first = call.arguments[0]
+    match call.node, first.place.node, deref(first.value):
+        case cst.Subscript(slice=parts), _, _:
+            indices = [part.slice.value for part in parts if isinstance(part.slice, cst.Index)]
+            return indices, [argument.value for argument in call.arguments]
+        case _, cst.Tuple(elements=elements) | cst.List(elements=elements), Sequence(items=list(items)):
+            return [element.value for element in elements], items
+    return [], []
 
 
 def _target(call: Call) -> str | None:
@@ -193,15 +201,16 @@ def _matters(call: Call, piece: Value, loop: Loop, trained: bool, settings: Sett
                 return True
         if rounds <= FEW_ROUNDS:
             return False
-    if isinstance(piece, Array) and piece.shape == ():
-        return False
+    if (as_array(piece) or Array()).shape == ():
+        return False  # one number a round, of a label or a score
     # What a call that is not known makes of data (a model's outputs) carries its tags and need not be data.
     data = isinstance(piece, Array) and (bool(loads_of(piece)) or piece.tags >= DECODED)
     return trained or data
 
 
 def _finding(call: Call, piece: cst.BaseExpression, loop: Loop) -> Finding:
-    name = f"np.{call.name.rpartition('.')[2]}"
+    library, _, function = call.name.partition(".")
+    name = f"{'pd' if library == 'pandas' else 'np'}.{function}"
     rounds = f"{loop.trip.value:,} rounds" if loop.trip is not None else "every round"
     return RULE.finding(
         call.place,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from oomlint.rules.host_data.amounts import in_generator
 
@@ -10,7 +11,7 @@ from oomlint.dryrun.catalog.arrays.loading import Unpickled
 from oomlint.dryrun.catalog.arrays.making import DECODED, LAZY, LOADED, loads_of
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Mapping, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.base import Mapping, Sequence, Slice, Value, deref, tags_of
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.training import Tape
 
@@ -73,13 +74,18 @@ def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
         if (
             function is None
             or id(function.node) in seen
-            or not isinstance(value, Array)
+            or not (isinstance(value, Array) or _slice_of_pickle(call, value))
             or not loads_of(value)
         ):
             continue
         if in_generator(call.context):
             seen.add(id(function.node))
             yield call, value, True
+
+
+def _slice_of_pickle(call: Call, value: Value | None) -> TypeGuard[Unpickled]:
+    """Whether a batch is cut out of what was pickled: one entry of it may be a setting or a name."""
+    return isinstance(value, Unpickled) and isinstance(deref(call.arguments[1].value), Slice)
 
 
 def _reading(trace: Trace) -> set[int]:

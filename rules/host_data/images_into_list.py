@@ -123,8 +123,9 @@ MANY = 10_000
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per place that fills such a list."""
     seen: set[int] = set()
+    columns = _columns(trace)
     for stack in trace.calls(*_STACKING):
-        for value in _lists(stack):
+        for value in (*_lists(stack), *_of_columns(stack, columns)):
             if not _whole(stack, value) or not _many(value, settings) or in_test(stack):
                 continue
             for filled, place, loops in _fillings(trace, value):
@@ -156,6 +157,37 @@ def _lists(stack: Call) -> Iterator[Sequence]:
             yield value
         elif value.kind == "tuple" and value.items is not None:
             pending.extend(deref(item) for item in value.items)
+
+
+def _columns(trace: Trace) -> dict[str, Sequence]:
+    """Columns of tables that hold decoded files, by name: `table["picture"] = table["path"].apply(read)`."""
+    found: dict[str, Sequence] = {}
+    for call in trace.calls("operator.setitem"):
+        name, value = call.arguments[1].const(), deref(call.arguments[2].value)
+        if isinstance(name, str) and isinstance(value, Sequence) and _element(value) is not None:
+            found[name] = value
+    return found
+
+
+def _of_columns(stack: Call, columns: dict[str, Sequence]) -> Iterator[Sequence]:
+    """The columns that a call gets: `np.stack(table["picture"].values)`, `np.array(table.picture.tolist())`."""
+    for argument in stack.arguments if columns else ():
+        node: cst.CSTNode = argument.place.node
+        while not isinstance(node, cst.Name):
+            match node:
+                case cst.Subscript(
+                    slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]
+                ):
+                    found, node = columns.get(str(key.evaluated_value)), node.value
+                case cst.Attribute(value=node, attr=cst.Name(value=name)):
+                    found = columns.get(name)
+                case cst.Call(func=cst.Attribute(value=node)):
+                    found = None
+                case _:
+                    break
+            if found is not None:
+                yield found
+                break
 
 
 def _fixed_width(stack: Call, value: Sequence) -> bool:

@@ -77,7 +77,7 @@ Shown only: how to read a part depends on the file.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 from oomlint.rules.host_data.amounts import against, dimensions, form, in_generator
@@ -91,6 +91,7 @@ from oomlint.dryrun.catalog.python.files import is_document
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.changing import changes_of
 from oomlint.dryrun.queries.unit_tests import in_test
+from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, deref, tags_of
@@ -135,7 +136,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     yield from _adapted(trace)
     for load in loads.values():
         whole = _whole(trace, load)
-        found = _sized(load, whole, settings) or (None if whole is not None else _unsized(trace, load))
+        most = None if whole is None else _size(whole, "float64")
+        small = most is not None and over(most, settings.budget.host) is None
+        found = _sized(load, whole, settings) or (None if small else _unsized(trace, load))
         if found is not None:
             yield found
 
@@ -164,7 +167,7 @@ def _sized(load: Load, whole: Array | None, settings: Settings) -> Finding | Non
     """With a size above the budget."""
     known = [array for _, array, _ in load.fed if isinstance(array, Array)]
     known += [whole] if whole is not None else []
-    sizes = [(array.size, array) for array in known if array.size is not None]
+    sizes = [(size, array) for array in known if (size := _size(array, "uint8")) is not None]
     if not sizes:
         return None
     size, array = max(sizes, key=lambda pair: pair[0].bytes)
@@ -173,6 +176,7 @@ def _sized(load: Load, whole: Array | None, settings: Settings) -> Finding | Non
         return None
     feed = next((feed for feed, value, _ in load.fed if value is array), load.fed[0][0])
     much = against(size.bytes, settings.budget)
+    much = much if array.size is not None else f"at one byte each {much}"
     return RULE.finding(
         load.call.place,
         f"{_what(load.call)} reads the whole data set into memory: {form(array)} is {much}",
@@ -183,16 +187,24 @@ def _sized(load: Load, whole: Array | None, settings: Settings) -> Finding | Non
     )
 
 
+def _size(array: Array, dtype: str) -> Size | None:
+    """Its size, with a dtype for one that is in the file."""
+    return array.size or replace(array, dtype=dtype).size
+
+
 def _whole(trace: Trace, load: Load) -> Array | None:
-    """The first in which its size is known (a `reshape`), whatever is cut out of it later."""
+    """The first in which its size is known (a `reshape`), or at least its shape, whatever is cut out of it later."""
     if any(True for _ in load.call.context.loops()):
         return None  # one of many files
-    tag = f"{LOADED}{load.call.index}"
+    tag, shaped = f"{LOADED}{load.call.index}", None
     for call in trace.all_calls():
         value = deref(call.result)
-        if isinstance(value, Array) and value.size is not None and {tag, PART} & value.tags == {tag}:
-            return value
-    return None
+        if isinstance(value, Array) and {tag, PART} & value.tags == {tag}:
+            if value.size is not None:
+                return value
+            if shaped is None and _size(value, "uint8") is not None:
+                shaped = value
+    return shaped
 
 
 def _unsized(trace: Trace, load: Load) -> Finding | None:

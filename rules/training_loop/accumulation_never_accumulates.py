@@ -80,6 +80,7 @@ from oomlint.dryrun.values.base import Const, Unknown, Value
 from oomlint.dryrun.values.training import Division, Gradients, Optimizer
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import AddArgument, Edit, RemoveStatement, Replace
+from oomlint.syntax.uses import uses
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -200,6 +201,7 @@ def _fix(
     edits = [edit for division, _ in found if (edit := _undivided(division)) is not None]
     if len(edits) != len(found) or len({id(division.call.source) for division, _ in found}) != 1:
         return None
+    edits += [edit for division, _ in found for edit in _times_again(division)]
     if given:
         return Fix("remove the division", Safety.UNSAFE, tuple(edits))
     value = found[0][1]
@@ -262,6 +264,23 @@ def _undivided(division: Division) -> Edit | None:
                 assert call.statement is not None
                 return RemoveStatement(call.statement) if same else Replace(place, code(every.for_in.iter))
     return Replace(call.place, code(operand))
+
+
+def _times_again(division: Division) -> Iterator[Edit]:
+    """Where the script multiplies again what it had divided, to print it: `loss * steps`."""
+    call, statement = division.call, division.call.statement
+    match statement.node if statement is not None else None, call.node:
+        case cst.SimpleStatementLine(
+            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value)]
+        ), cst.BinaryOperation(operator=cst.Divide(), right=divisor) if value is call.node:
+            by = call.source.code(divisor)
+        case _:
+            return
+    for use in uses(call.source.module, name):
+        match use.parent:
+            case cst.BinaryOperation(operator=cst.Multiply(), left=left, right=right):
+                if call.source.code(right if left is use.node else left) == by:
+                    yield Replace(call.source.place(use.parent), name)
 
 
 def _inverse(node: cst.BaseExpression) -> bool:

@@ -281,7 +281,7 @@ def _is_reset(trace: Trace, update: updates.Update, accumulator: Value, around: 
         fresh = assign.path.startswith("self.") and function is not None and function.name != "__init__"
         if fresh or around.surrounds(assign.context):
             return True
-    return False
+    return rounds.part_by_part(update.call.source.module, names)
 
 
 def _summed(value: Value) -> bool:

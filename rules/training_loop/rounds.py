@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.losses import unwrapped
 from oomlint.dryrun.trace import Body, Branch, Context, Loop
 from oomlint.dryrun.values.base import Const, deref
+from oomlint.syntax.uses import Use, names_in, uses
 
 if TYPE_CHECKING:
     from oomlint.rules.training_loop.updates import Update
@@ -142,3 +143,46 @@ def _number(trace: Trace, node: cst.BaseExpression) -> tuple[int | None, bool]:
             found = value.value if isinstance(value, Const) and isinstance(value.value, int) else None
             plain = found is None or isinstance(deref(assign.value), Const)
     return found, plain
+
+
+def part_by_part(block: cst.CSTNode, names: Iterable[str]) -> bool:
+    """Whether a block sets what is in a list anew: `sums[k] = np.zeros(...)`, `for s in sums: s.fill(0)`."""
+    for name in names:
+        found = uses(block, name)
+        loops = {id(node): node for use in found for node in use.around if isinstance(node, cst.For)}
+        items = {
+            item for node in loops.values() if name in names_in(node.iter) for item in names_in(node.target)
+        }
+        inner = [use for node in loops.values() for item in items for use in uses(node.body, item)]
+        if any(_replaces(use) for use in (*found, *inner)):
+            return True
+    return False
+
+
+def _replaces(use: Use) -> bool:
+    """Whether a part of it is written, and not added to."""
+    part: cst.CSTNode = use.node
+    for node in use.around:
+        match node:
+            case cst.Subscript(value=value) if value is part:
+                part = node
+            case cst.Attribute(attr=cst.Name(value="assign" | "fill" | "clear")):
+                return True
+            case cst.AugAssign(target=target, operator=operator):
+                return target is part and not isinstance(operator, cst.AddAssign)
+            case cst.AssignTarget():
+                continue
+            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
+                return isinstance(part, cst.Subscript) and target is part and not _adds(value)
+            case _:
+                return False
+    return False
+
+
+def _adds(value: cst.CSTNode) -> bool:
+    match value:
+        case cst.BinaryOperation(operator=cst.Add()):
+            return True
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="add" | "add_n"))):
+            return True
+    return any(_adds(child) for child in value.children)

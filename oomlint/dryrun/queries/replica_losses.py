@@ -27,7 +27,7 @@ SQUARE_ROOT = ("tf.sqrt", "tf.math.sqrt", "keras.ops.sqrt", "keras.backend.sqrt"
 class Fault(NamedTuple):
     """One wrong term: what it is, the call or operator that makes it, and which of its operands."""
 
-    kind: Literal["mean", "penalty", "scaled twice", "averaged again", "raises"]
+    kind: Literal["mean", "ratio", "penalty", "scaled twice", "averaged again", "raises"]
     call: Call
     operand: int = 0
 
@@ -85,6 +85,8 @@ def faults(trace: Trace, value: Value, keras3: bool, depth: int = 0) -> Iterator
                 yield Fault("scaled twice", call)
         elif isinstance(values[1], Const):
             inner = values[:1]
+        elif all(_of_whole_sums(trace, operand) for operand in values[:2]):
+            yield Fault("ratio", call)
     elif call.name in MULTIPLY and len(values) >= 2:
         plain = [item for item in values[:2] if not isinstance(item, Const)]
         inner = plain if len(plain) == 1 else []
@@ -138,7 +140,7 @@ def _of_whole_sums(trace: Trace, value: Value, depth: int = 0) -> bool:
     call = trace.maker(deref(value))
     if call is None or depth > MAX_DEPTH:
         return False
-    if call.name in SUM:
+    if call.name in SUM or call.name == "keras.ops.sum":
         given = call.value("axis")
         return given is None or given == Const(None)
     if call.name in ADD or call.name in MULTIPLY:

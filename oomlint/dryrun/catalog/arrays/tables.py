@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from oomlint.dryrun.catalog.arrays.making import as_array, dense, loaded, step, tags_of_all, without_loads
+from oomlint.dryrun.catalog.arrays.making import (
+    as_array,
+    dense,
+    grown,
+    loaded,
+    step,
+    tags_of_all,
+    without_loads,
+)
 from oomlint.dryrun.catalog.arrays.operators import FEW_ROWS, LIBRARY_ITEMS, LIBRARY_OPERATORS
 from oomlint.dryrun.catalog.python.builtin_functions import items_of
 from oomlint.dryrun.catalog.registry import Iteration, attribute, function, item, iteration, method
@@ -81,7 +89,7 @@ def concat(call: Call, run: Run) -> Value:
         inner = items_of(run, part) if isinstance(part, Sequence) else None
         if inner is not None:
             tags = tags | tags_of_all(*(inner.items or []), inner.element)
-    return table(call, None, tags)
+    return table(call, None, tags | grown(call))
 
 
 def table_item(value: Value, key: Value, call: Call, run: Run) -> Value:
@@ -175,8 +183,8 @@ def head(call: Call, run: Run) -> Value:
 
 
 _SAME_ROWS = (
-    "drop", "fillna", "rename", "assign", "reset_index", "sort_values", "set_index", "replace", "apply", "map",
-    "join", "merge", "interpolate", "select_dtypes",
+    "drop", "fillna", "rename", "assign", "reset_index", "sort_values", "set_index", "replace", "join",
+    "merge", "interpolate", "select_dtypes",
 )  # fmt: skip
 
 

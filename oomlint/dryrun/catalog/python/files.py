@@ -196,8 +196,13 @@ def read(call: Call, run: Run) -> Value:
 
 @duck
 def read_whole(pending: Pending, run: Run) -> Value | None:
-    """`open(path).read()` of a listed file: what it gives is a document, and what cleans it keeps it one."""
+    """`open(path).read()` of a listed file is a document, and what cleans it keeps it one; `readlines()` are texts."""
     receiver, result = pending.receiver, pending.result
+    if pending.method == "readlines":
+        run.infer(result, Sequence("list", element=Unknown(type="str")))
+        return None
+    if receiver.type == "str" and pending.method in _TEXTUAL:
+        result.type = "str"
     read = pending.method == "read" and not pending.call.arguments and receiver.tags >= PATH
     if read or (is_document(receiver) and pending.method in _TEXTUAL):
         result.tags, result.type = result.tags | DOCUMENT, "str"

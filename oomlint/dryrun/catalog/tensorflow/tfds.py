@@ -7,12 +7,14 @@ not here has elements of unknown size.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.registry import function
-from oomlint.dryrun.values.arrays import Array
+from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import Const, Mapping, Opaque, Sequence, Step, Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset
+from oomlint.dryrun.values.shapes import dim_of
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -105,13 +107,29 @@ def _split(call: Call, known: Known | None, split: Value) -> Value:
     elif supervised is True:
         element = Sequence("tuple", items=[Unknown(tags=frozenset({"tfds"})), Unknown()])
     if call.argument("batch_size") is not None:
-        element, count = None, None
+        element, count = _batched(element, dim_of(call.value("batch_size"))), None
     name = call.const("name")
     small = isinstance(name, str) and name.startswith(_SMALL)
     size = call.const("batch_size")
     batched = isinstance(size, int) and size > 0  # -1: the whole set as one tensor
     tags = [tag for tag, holds in (("small", small), ("batched", batched)) if holds]
     return Dataset(element=element, count=count, stages=(call,), tags=frozenset(tags))
+
+
+def _batched(element: Value | None, size: Dim) -> Value | None:
+    """Each part with the batch as its first dimension; the whole set for -1, of which nothing is said."""
+    if size is None or size.value <= 0:
+        return None
+    match element:
+        case Array(shape=tuple(shape)):
+            return replace(element, shape=(size, *shape))
+        case Sequence(items=list(items)):
+            parts = [_batched(item, size) or Unknown() for item in items]
+            return Sequence(element.kind, items=parts)
+        case Mapping(entries=entries):
+            inner = {key: _batched(item, size) or Unknown() for key, item in entries.items()}
+            return Mapping(inner, element.complete)
+    return None
 
 
 def _count(splits: dict[str, int], text: object, step: Step) -> Const | None:
