@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from oomlint.rules.host_data.amounts import in_generator
 
@@ -74,8 +73,9 @@ def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
         if (
             function is None
             or id(function.node) in seen
-            or not (isinstance(value, Array) or _slice_of_pickle(call, value))
+            or not isinstance(value, Array | Unpickled)
             or not loads_of(value)
+            or (isinstance(value, Unpickled) and not _is_slice(call))
         ):
             continue
         if in_generator(call.context):
@@ -83,9 +83,9 @@ def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
             yield call, value, True
 
 
-def _slice_of_pickle(call: Call, value: Value | None) -> TypeGuard[Unpickled]:
+def _is_slice(call: Call) -> bool:
     """Whether a batch is cut out of what was pickled: one entry of it may be a setting or a name."""
-    return isinstance(value, Unpickled) and isinstance(deref(call.arguments[1].value), Slice)
+    return isinstance(deref(call.arguments[1].value), Slice)
 
 
 def _reading(trace: Trace) -> set[int]:
