@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from cpu_products import packed
+
 from oomlint.estimate.worker.graph.einsums import copied
 from oomlint.estimate.worker.graph.kinds import OVER
 from oomlint.estimate.worker.graph.operations import Operation, Program
@@ -52,6 +54,16 @@ def scratch_of(program: Program, resident: bool = False) -> Callable[[Operation]
         if operation.type in PRODUCTS and operation.dtypes[0] == "bfloat16":  # copies of all three as float32
             sides = (shape(operation, 0), shape(operation, 1), operation.shapes[0])
             return 4 * sum(map(math.prod, sides))
+        if resident and operation.type in ("MatMul", "_FusedMatMul"):
+            (rows, columns), left, right = operation.shapes[0], shape(operation, 0), shape(operation, 1)
+            inner = math.prod(left) // max(rows, 1)
+            if min(rows, columns) == 1:  # nothing is packed beside a vector
+                return 0
+            turned = left != (rows, inner), right != (inner, columns)
+            return packed(rows, inner, columns, left=turned[0], right=turned[1])
+        if resident and operation.type in ("Conv2D", "_FusedConv2D"):
+            height, width, depth, filters = shape(operation, 1)
+            return packed(math.prod(operation.shapes[0][:3]), height * width * depth, filters, left=True)
         if operation.type == "MaxPoolGrad":  # of each pooled value where it was (maxpooling_op.cc)
             return math.prod(shape(operation, 1)) * 8
         if operation.type == "Conv2DBackpropFilter":
@@ -66,8 +78,12 @@ def scratch_of(program: Program, resident: bool = False) -> Callable[[Operation]
         images = -(-(WORKING_SET // 4) // unit)
         if operation.type == "Conv2DBackpropInput" and (gradient[0] == 1 or unit >= WORK_ENOUGH):
             images = 1
-        if resident:
-            images = min(images, gradient[0])
-        return 4 * images * pixels * patch
+        if not resident:
+            return 4 * images * pixels * patch
+        images = min(images, gradient[0])
+        unfolded = images * pixels
+        if operation.type == "Conv2DBackpropFilter":
+            return 4 * unfolded * patch + packed(patch, unfolded, filters, left=True)
+        return 4 * unfolded * patch + (packed(unfolded, filters, patch, right=True) if images > 1 else 0)
 
     return scratch

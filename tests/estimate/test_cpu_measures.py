@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,7 +19,7 @@ SCRIPTS = Path(__file__).parents[2] / "benchmarks" / "estimate"
 def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(SCRIPTS))
     yield
-    for name in ("cpu_orders", "measure_cpu"):
+    for name in ("cpu_orders", "cpu_products", "measure_cpu"):
         sys.modules.pop(name, None)
 
 
@@ -45,12 +48,35 @@ def test_orders_come_back_out_of_a_line():
     assert orders.unpacked(orders.packed(found)) == found
 
 
+def test_products_are_packed_where_a_side_is_turned():
+    # By hand, from Eigen's header: no side of 48: nothing is cut, [8, 10] and [4, 8] as they are.
+    packed = importlib.import_module("cpu_products").packed
+    assert packed(4, 8, 10, left=True) == 4 * 8 * 4
+    assert packed(4, 8, 10, right=True) == 8 * 10 * 4
+    assert packed(4, 8, 10) == packed(0, 8, 10, left=True) == 0
+    # (49,152 - 256) / 80 = 611, a multiple of eight: 608 deep at most. 512 fit; 1,572,864 / (2 x 512 x 4) = 384 wide at
+    # most, 256 so that two are alike, and 264 as a multiple of 24. Measured: 1,024 and 512 KiB.
+    assert packed(512, 512, 512, right=True) == 512 * 512 * 4
+    assert packed(512, 512, 512, left=True) == 512 * 264 * 4
+    # 1,024 deep in two pieces of 512; the left side has 160 columns. Measured: 323 KiB.
+    assert packed(160, 1024, 5000, left=True) == 512 * 160 * 4
+
+
+def test_the_program_has_no_operation_that_does_not_run():
+    # Grappler knows shapes from the variables' on: without them the product of swish with a beta of one would stay.
+    done = subprocess.run(
+        [sys.executable, "-c", RAN], env=os.environ | {"PYTHONPATH": str(SCRIPTS), "KERAS_BACKEND": "tensorflow"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    # Forward one of the normalization and one of swish, and those of their gradients.
+    assert found["ran"] >= 4
+    assert found["did not run"] == []
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc")
 def test_while_the_holes_are_filled_a_buffer_is_not_put_into_the_heap():
     # In a process of its own: the allocator is told when it starts.
-    import os
-    import subprocess
-
     environment = importlib.import_module("measure_cpu").ENVIRONMENT
     told = subprocess.run(
         [sys.executable, "-c", HOLES], env=os.environ | environment | {"PYTHONPATH": str(SCRIPTS)},
@@ -77,4 +103,25 @@ print(where())
 with holes_filled():
     print(where())
 print(where())
+"""
+
+RAN = """
+import json
+from functools import partial
+import keras
+import tensorflow as tf
+from keras import layers
+from cpu_orders import profiled, ran
+from oomlint.estimate.worker.graph.tracing import traced
+from oomlint.estimate.worker.subject import Spec, Subject
+model = keras.Sequential([keras.Input((20,)), layers.Dense(30), layers.BatchNormalization(), layers.Activation("swish"), layers.Dense(1)])
+model.compile("sgd", "mse", jit_compile=False)
+model.optimizer.build(model.trainable_variables)
+program = traced(Subject(model, (Spec((40, 20), "float32"), Spec((40, 1), "float32")), "train"), as_run=True, on_cpu=True)
+products = {one.name for one in program.operations if one.type == "Mul" and one.shapes[0] == (40, 30)}
+step = tf.function(lambda *parts: model.train_step(parts), autograph=False)
+data = tf.zeros((40, 20)), tf.zeros((40, 1))
+step(*data)
+names = set(ran(profiled(partial(step, *data))))
+print(json.dumps({"ran": len(products & names), "did not run": sorted(products - names)}))
 """

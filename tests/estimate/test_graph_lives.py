@@ -166,12 +166,6 @@ def test_a_queue_runs_what_is_ready_first():
     assert order.queued(made) == [0, 1, 2, 3]
 
 
-def test_a_single_thread_goes_on_with_the_last_costly_operation():
-    # 1, 2 and 3 are ready at once: 3 goes on, then what follows from it, then 2 before 1.
-    made = program(op("Argument", size=K), op("MatMul", 0), op("MatMul", 0), op("MatMul", 0), op("MatMul", 3))
-    assert order.on_one_thread(made) == [0, 3, 4, 2, 1]
-
-
 def test_a_program_in_a_circle_is_none():
     with pytest.raises(ValueError, match="2 operations wait for each other"):
         order.queued(program(op("MatMul", 1), op("MatMul", 0)))

@@ -16,6 +16,7 @@ from oomlint.estimate.worker.subject import Spec, Subject, packed
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 RETURNED = "returned_"
+ARGUMENT = "_Arg"
 # What Grappler puts in another operation's place is a copy with that one's attributes, its shape among them, which may
 # not be the copy's (ReorderCastLikeAndValuePreserving in tensorflow/core/grappler/optimizers/arithmetic_optimizer.cc).
 _COPIED = "ArithmeticOptimizer/"
@@ -77,6 +78,7 @@ def _as_run(definition: Any, graph: Any, effects: list[str], on_cpu: bool) -> An
     """
     for node in _nodes(definition) if on_cpu else ():
         node.device = CPU
+    _tell_variables(definition, graph)
     for number, tensor in enumerate(graph.outputs):
         node = definition.node.add()
         node.name, node.op, node.device = f"{RETURNED}{number}", "Identity", CPU if on_cpu else ""
@@ -84,7 +86,35 @@ def _as_run(definition: Any, graph: Any, effects: list[str], on_cpu: bool) -> An
         node.attr["T"].type = tensor.dtype.as_datatype_enum
     fetch = [f"{RETURNED}{number}" for number in range(len(graph.outputs))]
     kept = dict.fromkeys([*(operation.name for operation in graph.control_outputs), *effects])
-    return _optimized(definition, graph, fetch, list(kept), on_cpu)
+    better = _optimized(definition, graph, fetch, list(kept), on_cpu)
+    for node in better.node:
+        if node.op == ARGUMENT:
+            node.op = "Placeholder"
+            node.attr["dtype"].type = node.attr["T"].type
+    return better
+
+
+def _tell_variables(definition: Any, graph: Any) -> None:
+    """Says how large the variables are that the step is given, as the runtime does of a function's arguments.
+
+    Of a placeholder Grappler knows no such thing: then it does not know the shape of anything that weights are in, and
+    leaves what needs equal shapes, such as a product with one (the beta of `swish`).
+    """
+    from tensorflow.python.ops import handle_data_util
+
+    nodes = {node.name: node for node in definition.node}
+    for number, tensor in enumerate(graph.inputs):
+        told = handle_data_util.get_resource_handle_data(tensor)
+        if told is None or not told.is_set:
+            continue
+        node = nodes[tensor.op.name]
+        node.op = ARGUMENT
+        for name in ("dtype", "shape"):
+            node.attr.pop(name, None)
+        node.attr["T"].type = tensor.dtype.as_datatype_enum
+        node.attr["index"].i = number
+        node.attr["_handle_dtypes"].list.type.extend(one.dtype for one in told.shape_and_type)
+        node.attr["_handle_shapes"].list.shape.extend(one.shape for one in told.shape_and_type)
 
 
 def _concrete(subject: Subject) -> Any:
