@@ -89,7 +89,9 @@ class Catalog:
 
     def knows(self, name: str) -> bool:
         """Whether a canonical name is registered by itself (for `from x import *`)."""
-        return name in self.functions or name in self.signatures or name in self.constants
+        return (
+            name in self.functions or name in self.signatures or name in self.constants or name in self.facets
+        )
 
     @staticmethod
     def _by_type(table: dict[tuple[type, str], H], kind: type, name: str) -> H | None:

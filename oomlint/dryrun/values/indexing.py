@@ -45,13 +45,54 @@ def sliced(dim: Dim, part: Slice) -> Dim:
     bounds = [deref(bound) for bound in (part.start, part.stop, part.step)]
     values = [bound.value for bound in bounds if isinstance(bound, Const)]
     if len(values) != 3 or values[2] == 0:
-        return None
+        return _window(dim, *bounds)
     if values[:2] == [None, None] and values[2] in (None, 1, -1):
         return dim
     if dim is None or dim.value < 0 or not all(value is None or isinstance(value, int) for value in values):
         return None
     given = [bound for bound in bounds if isinstance(bound, Const) and bound.value is not None]
     return derived(len(range(*slice(*values).indices(dim.value))), dim, *given)
+
+
+def _window(dim: Dim, start: Value, stop: Value, step: Value) -> Dim:
+    """The length of `x[i : i + n]`, `x[i - n : i]` and `x[i * n : (i + 1) * n]`; the last one may be shorter."""
+    if step not in (Const(None), Const(1)):
+        return None
+    ends = [stop]
+    if isinstance(stop, Unknown) and stop.operation is not None and stop.operation.name == "builtins.min":
+        ends = [deref(argument.value) for argument in stop.operation.arguments]  # `min(i + n, len(x))`
+    width = next((found for end in ends if (found := _added(start, end) or _next(start, end))), None)
+    if width is None or not isinstance(width.value, int) or width.value < 1:
+        return None
+    return dim if dim is not None and dim.value < width.value else width
+
+
+def _added(start: Value, stop: Value) -> Const | None:
+    """n, where stop is start + n, or start is stop - n."""
+    for one, name, other in ((start, "add", stop), (stop, "sub", start)):
+        left, right = _operands(name, other)
+        if right is one and name == "add":
+            left, right = right, left
+        if left is one and isinstance(one, Unknown) and isinstance(right, Const):
+            return right
+    return None
+
+
+def _next(start: Value, stop: Value) -> Const | None:
+    """n, where start is i * n and stop (i + 1) * n."""
+    first, second = _operands("mul", start), _operands("mul", stop)
+    for one, times in (first, first[::-1]):
+        for other, again in (second, second[::-1]):
+            if isinstance(times, Const) and times == again and _added(one, other) == Const(1):
+                return times
+    return None
+
+
+def _operands(name: str, value: Value) -> tuple[Value, Value]:
+    made = value.operation if isinstance(value, Unknown) else None
+    if made is None or made.name != f"operator.{name}":
+        return Unknown(), Unknown()
+    return deref(made.arguments[0].value), deref(made.arguments[1].value)
 
 
 def keys_of(key: Value) -> list[Value]:

@@ -286,7 +286,7 @@ def reduce(call: Call, run: Run) -> Value:
         tags = tags_of_all(*items)
         if name == "min" and any(isinstance(one.value, int) and one.value < FEW_WORDS for one in constants):
             tags -= {VOCABULARY}
-        return Unknown(type=kind, tags=tags)
+        return Unknown(type=kind, tags=tags, operation=call if name == "min" else None)
     try:
         if name == "sum":
             return computed(sum(item.value for item in constants), *constants)
