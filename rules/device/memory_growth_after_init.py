@@ -67,6 +67,7 @@ from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.trained_models import FIT
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, deref
+from oomlint.dryrun.values.devices import DeviceList
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
 from oomlint.syntax.blocks import block_of, imports_of, index_of, names_bound, names_read
@@ -121,7 +122,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         place = gpu_setup.seen_from(trace.source, call)
         if cause is None or call.name in seen or place is None or _asked_before(trace, call, cause):
             continue
-        if _is_left_over(trace, call, cause):
+        if _is_left_over(trace, call, cause) or _all_visible(trace, call):
             continue
         seen.add(call.name)
         quiet = loser is not None or gpu_setup.swallowed(call)
@@ -208,6 +209,13 @@ def _asked_before(trace: Trace, call: Call, cause: Call) -> bool:
         for earlier in trace.calls(call.name)
         if earlier is not call
     )
+
+
+def _all_visible(trace: Trace, call: Call) -> bool:
+    """Whether every device of a kind is made visible, as all are from the start: then nothing changes or raises."""
+    devices = call.value("devices") if call.name == gpu_setup.VISIBLE else None
+    whole = isinstance(devices, DeviceList) and not devices.logical and not devices.partial
+    return whole and trace.calls(gpu_setup.VISIBLE)[0] is call
 
 
 def _asks(call: Call) -> object:
