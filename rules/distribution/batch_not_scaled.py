@@ -56,6 +56,7 @@ the batch becomes `context.get_per_replica_batch_size(...)`, which gives the run
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -86,6 +87,11 @@ READERS = (
     "keras.utils.audio_dataset_from_directory",
     "keras.utils.timeseries_dataset_from_array",
 )
+# `NUM_GPUS`, `n_workers`, `gpu_count`, but not `BATCH_PER_GPU` or `gpu_batch`.
+_WORD = re.compile(r"[a-z]+")
+_MANY = frozenset(("gpus", "ngpus", "ngpu", "replicas", "workers", "devices", "nworkers"))
+_ONE = frozenset(("gpu", "replica", "worker", "device"))
+_COUNTS = frozenset(("num", "n", "nb", "count", "number"))
 HELP = "multiply what one GPU is to get by strategy.num_replicas_in_sync"
 
 
@@ -149,13 +155,19 @@ def _fixed(call: Call, argument: Argument, strategy: Strategy) -> Iterator[Findi
     if not isinstance(value, Const) or not isinstance(value.value, int) or isinstance(value.value, bool):
         return
     names = [step.text for step in value.trail] + [argument.path or ""]
-    if any("num_replicas" in name or "global" in name.lower() for name in names):
+    if any("num_replicas" in name or "global" in name.lower() or _counts_gpus(name) for name in names):
         return
     path = replicas.strategy_path(strategy, call)
     edits: tuple[Edit, ...] = ()
     if path is not None:
         edits = (Replace(argument.place, f"{_operand(call, argument)} * {path}.num_replicas_in_sync"),)
     yield _finding(call, argument, value, strategy, edits)
+
+
+def _counts_gpus(name: str) -> bool:
+    """Whether a number is called that of the GPUs or workers: `BATCH_PER_GPU * NUM_GPUS` is scaled as it is."""
+    words = set(_WORD.findall(name.lower()))
+    return bool(words & _MANY) or (bool(words & _COUNTS) and bool(words & _ONE))
 
 
 def _default(call: Call, strategy: Strategy) -> Finding:
