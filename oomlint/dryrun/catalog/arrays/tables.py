@@ -101,7 +101,8 @@ def table_item(value: Value, key: Value, call: Call, run: Run) -> Value:
     single = isinstance(last, Const) and isinstance(last.value, str | int) and value.rank == 2
     if isinstance(keys[0], Slice):
         part = index((rows,), keys[0])
-        rows = _first_rows(keys[0]) if rows is None else part[0] if part else None
+        cut = part[0] if part else None
+        rows = _first_rows(keys[0]) if rows is None and cut is None else cut
     elif len(keys) == 2 or isinstance(keys[0], Array):
         rows = None
     if single:
