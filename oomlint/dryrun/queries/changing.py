@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.imports import dotted
+from oomlint.dryrun.queries.function_names import is_global, parameters
 from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.trace import Assign, Body, Call, Context, Loop
 from oomlint.dryrun.values.base import Sequence, deref
@@ -208,14 +209,14 @@ class Changes:
 
     def _named(self, path: str, context: Context, depth: int) -> Change | None:
         body = context.innermost(Body)
-        local = "." not in path
+        local = "." not in path and not (body is not None and is_global(path, body))
         here = self._of_run.get((path, body), []) if local else self._assigns.get(path, [])
         if local and not here and body is not None:
             outside = _before(context, body)
             argument = _argument_for(path, body, self)
             if argument is not None:
                 return self.of(argument, outside, depth + 1)
-            if path in _parameters(body):
+            if path in parameters(body):
                 return None
             here = self._of_run.get((path, None), [])
             body = None
@@ -358,12 +359,6 @@ def _before(context: Context, body: Body) -> Context:
     return current.parent if current is not None and current.parent is not None else Context()
 
 
-def _parameters(body: Body) -> list[str]:
-    parameters = body.function.node.params
-    named = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
-    return [parameter.name.value for parameter in named]
-
-
 def _argument_for(path: str, body: Body, changes: Changes) -> cst.BaseExpression | None:
     """What the call of a function gives for one of its parameters."""
     if not body.called or body.site is None or not isinstance(body.site.node, cst.Call):
@@ -371,7 +366,7 @@ def _argument_for(path: str, body: Body, changes: Changes) -> cst.BaseExpression
     call = body.site.node
     if changes.call_at(call) is not None or dotted(call.func) in ("map", "filter", "sorted"):
         return None  # a library calls it, with arguments of its own
-    names = _parameters(body)
+    names = parameters(body)
     for argument in call.args:
         if argument.keyword is not None and argument.keyword.value == path:
             return argument.value
