@@ -4,7 +4,8 @@
 
 Reports `np.concatenate`, `np.vstack`, `np.stack` or `np.array` of a list that a loop has filled with arrays, where the
 list and what is made of it take more than a quarter of the host's memory together: features or masks that a model
-predicts batch by batch, windows cut out of recordings.
+predicts batch by batch, recordings that are scaled one by one. Of windows that are only cut out of a series the list
+holds none, so what is made of them counts once: as many copies of the series as a window is long.
 
 Silent where the number or the shape of the arrays is not known; decoded files are the subject of OOM202.
 
@@ -61,7 +62,8 @@ from oomlint.dryrun.catalog.arrays.making import DECODED
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Loop
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Sequence, deref
+from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, deref
+from oomlint.dryrun.values.indexing import keys_of
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
 
@@ -87,6 +89,11 @@ HELP = (
     "that lies on disk), or keep of each part only what is needed"
 )
 
+HELP_VIEWS = (
+    "cut them batch by batch: keras.utils.timeseries_dataset_from_array, or a keras.utils.PyDataset that slices "
+    "(np.lib.stride_tricks.sliding_window_view gives all windows without a copy)"
+)
+
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per place that joins such a list."""
@@ -100,19 +107,24 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         if given.count is None or part.size is None or _per_step(given, call):
             continue
-        held = part.size.times(given.count, "arrays in the list").times(
-            Const(2), "{} times: the list and the array"
-        )
+        held = part.size.times(given.count, "arrays in the list")
+        views = _is_view(trace, part)
+        held = held if views else held.times(Const(2), "{} times: the list and the array")
         severity = over(held, settings.budget.host)
         if severity is None:
             continue
         seen.add(id(call.node))
-        made = part.origin
+        made, count = part.origin, f"{given.count.value:,}"
+        what = (
+            f"an array is made of {count} pieces of another one, each a copy"
+            if views
+            else f"a list of {count} arrays and the one made of it are held together"
+        )
+        help = HELP_VIEWS if views else HELP
         text = f"one is {form(part)}, {part.size.bytes:,} B"
         yield RULE.finding(
             call.place,
-            f"a list of {given.count.value:,} arrays and the one made of it are held together: "
-            f"{against(held.bytes, settings.budget)}",
+            f"{what}: {against(held.bytes, settings.budget)}",
             severity=severity,
             evidence=[
                 Evidence(
@@ -121,9 +133,21 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
                 ),
                 *dimensions(part),
             ],
-            help=HELP,
-            fix=Fix(HELP, Safety.DISPLAY),
+            help=help,
+            fix=Fix(help, Safety.DISPLAY),
         )
+
+
+def _is_view(trace: Trace, part: Array) -> bool:
+    """Whether a piece is cut out of an array by slices and numbers: the list holds no data of its own then."""
+    item = trace.subscript(part)
+    whole = deref(item.receiver) if item is not None and item.receiver is not None else None
+    if item is None or not isinstance(whole, Array) or whole.library not in ("numpy", "memmap"):
+        return False
+    return all(
+        isinstance(key, Slice | Const) or (isinstance(key, Unknown) and key.type == "int")
+        for key in keys_of(deref(item.arguments[1].value))
+    )
 
 
 def _per_step(given: Sequence, call: Call) -> bool:

@@ -109,7 +109,8 @@ def table_item(value: Value, key: Value, call: Call, run: Run) -> Value:
         return replace(value, shape=(rows,), dtype=None, tags=without_loads(value.tags))
     if value.rank == 1:
         return replace(value, shape=(rows,))
-    return replace(value, shape=(rows, None), dtype=None)
+    chosen = last.length if isinstance(last, Sequence) and last.items is not None else None  # `table[["a", "b"]]`
+    return replace(value, shape=(rows, chosen), dtype=None)
 
 
 def _first_rows(key: Slice) -> Dim:
