@@ -109,7 +109,8 @@ def table_item(value: Value, key: Value, call: Call, run: Run) -> Value:
         return replace(value, shape=(rows,), dtype=None, tags=without_loads(value.tags))
     if value.rank == 1:
         return replace(value, shape=(rows,))
-    chosen = last.length if isinstance(last, Sequence) and last.items is not None else None  # `table[["a", "b"]]`
+    names = last.items if isinstance(last, Sequence) else None  # `table[["a", "b"]]`
+    chosen = None if names is None else Const(len(names))
     return replace(value, shape=(rows, chosen), dtype=None)
 
 

@@ -174,7 +174,7 @@ def carried(call: Call, run: Run) -> tuple[str, ...]:
             return ()
         target = call.node.target
         return (imports.dotted(target.value if isinstance(target, cst.Subscript) else target) or "?",)
-    value, names = run.targets
+    value, names = run.targets if any(run.targets[1]) else _of_item(run)
     stack: list[Any] = [value] if value is not None and any(names) else []
     while stack:
         node = stack.pop()
@@ -182,6 +182,16 @@ def carried(call: Call, run: Run) -> tuple[str, ...]:
             return () if _is_fresh(run.evaluate(node)) else (name,)
         stack.extend(code_children(node))
     return ()
+
+
+def _of_item(run: Run) -> tuple[cst.CSTNode | None, tuple[str, ...]]:
+    """What is written into an item (`sums[k] = sums[k] + g`), and the list's name."""
+    match run.statement.node if run.statement is not None else None:
+        case cst.SimpleStatementLine(
+            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript(value=base))], value=value)]
+        ):
+            return value, (imports.dotted(base),)
+    return None, ()
 
 
 def _is_fresh(value: Value) -> bool:
