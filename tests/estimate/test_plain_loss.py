@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from estimate.scripts import build
 
 from oomlint.estimate.worker.subject import Spec, Subject
 
@@ -85,3 +87,38 @@ def test_a_loss_that_makes_a_model_is_not_replaced():
     subject = subject_of(with_a_model, None, (4, 3))
     with pytest.raises(EstimateError, match="loss makes variables"):
         or_plainly(subject, lambda: step_of(subject))
+
+
+def of_numbered_labels(y: Any, p: Any) -> Any:
+    chosen = keras.ops.one_hot(keras.ops.cast(y, "int32"), 3)
+    return -keras.ops.sum(chosen * keras.ops.log(p), axis=-1)
+
+
+def test_a_loss_of_the_scripts_own_that_takes_the_numbers_of_classes_stays():
+    from oomlint.estimate.worker.plain_loss import or_plainly
+
+    subject = subject_of(of_numbered_labels, None, (4, 3))
+    assert "OneHot" in or_plainly(subject, lambda: step_of(subject))
+    (said,) = subject.assumptions
+    assert said.startswith("labels are the numbers of classes")
+    assert subject.model.loss is of_numbered_labels
+    assert subject.data[1] == Spec((4,), "int32")
+
+
+def test_labels_of_which_the_shape_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """For a loss of the script's own they are as its data has them, not like the output."""
+    text = """
+        import numpy as np
+        import keras
+
+        def own(y, p):
+            return keras.ops.mean(p) + keras.ops.mean(y)
+
+        model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(3, activation="softmax")])
+        model.compile("sgd", {})
+        model.fit(np.zeros((50, 6)), np.zeros((50, 2), "int32"), batch_size=10)
+    """
+    subject = build(tmp_path, text.replace("{}", "own"), monkeypatch)
+    assert subject.data[1] == Spec((10, 2), "int32")
+    subject = build(tmp_path, text.replace("{}", "'mse'"), monkeypatch)
+    assert subject.data[1] == Spec((10, 3), "float32")

@@ -13,17 +13,18 @@ from oomlint.estimate.worker.needed import all_of
 
 
 def needs(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """What one `--data` has to say so that the script's model can be built."""
+    """What one `--data` has to say so that the script's model is built and its step followed."""
     from oomlint.estimate.request import Request
     from oomlint.estimate.slicing.script import slice_script
     from oomlint.estimate.worker.building import build as build_request
+    from oomlint.estimate.worker.main import followed
 
     with pytest.raises(EstimateError) as caught:
         build(tmp_path, text, monkeypatch)
     path = tmp_path / "train.py"
     found = slice_script(path)
     request = Request(str(path), source=found.text, names=found.names)
-    return all_of(caught.value, request, build_request).needs
+    return all_of(caught.value, request, build_request, followed).needs
 
 
 def described(**shapes: tuple[int, ...]) -> dict[str, Any]:

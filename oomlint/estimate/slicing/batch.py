@@ -95,7 +95,10 @@ def batch_expression(training: Training, functions: Functions) -> ast.expr | Non
             found = _of_data(value, scope, _DEPTH)
             if found is not None:
                 return found
-    return _by_name(scope) or _by_name(scope.unit.scope) or _starred(scope, functions)
+    found = _by_name(scope)
+    if found is None and not any(_is_measured(name, scope) for name in scope.bound if _SIZE.fullmatch(name)):
+        found = _by_name(scope.unit.scope)  # no name of the function's hides it
+    return found or _starred(scope, functions)
 
 
 def _starred(scope: Scope, functions: Functions) -> ast.expr | None:
@@ -148,7 +151,7 @@ def _says_size(node: ast.expr) -> bool:
 
 def _by_name(scope: Scope, bound: bool = False) -> ast.expr | None:
     """The one name of a scope that says it is the batch size, else the one attribute or entry that does."""
-    names = [name for name in scope.bound if _SIZE.fullmatch(name)]
+    names = [name for name in scope.bound if _SIZE.fullmatch(name) and not _is_measured(name, scope)]
     exact = [name for name in names if name.lower().replace("_", "") == "batchsize"] or names
     if exact:
         return ast.Name(exact[0], ast.Load()) if len(exact) == 1 else None
@@ -163,6 +166,27 @@ def _by_name(scope: Scope, bound: bool = False) -> ast.expr | None:
                         found.setdefault(ast.unparse(node), node)
     own = [node for text, node in found.items() if not _OF_OTHERS.search(text)] or list(found.values())
     return own[0] if len(own) == 1 else None
+
+
+def _is_measured(name: str, scope: Scope) -> bool:
+    """Whether a name is only counted of a batch that is there already: `batch_size = np.shape(images)[0]`."""
+    values = [
+        one.value
+        for one in _assignments(scope)
+        if any(isinstance(target, ast.Name) and target.id == name for target in one.targets)
+    ]
+    return bool(values) and name not in scope.parameters and all(map(_is_count, values))
+
+
+def _is_count(value: ast.expr) -> bool:
+    match value:
+        case ast.Subscript(value=ast.Attribute(attr="shape")):
+            return True
+        case ast.Subscript(value=ast.Call(func=ast.Attribute(attr="shape"))):
+            return True
+        case ast.Call(func=ast.Name(id="len")):
+            return True
+    return False
 
 
 def _assignments(scope: Scope) -> Iterator[ast.Assign]:

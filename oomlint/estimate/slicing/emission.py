@@ -251,7 +251,8 @@ class Emission:
             return False
         if called != name and any(isinstance(one, ast.Name) and one.id == name for one in call.args):
             return False
-        return not lacks or any(isinstance(one, ast.Starred) for one in call.args)
+        starred = any(isinstance(one, ast.Starred) for one in call.args)
+        return not lacks or starred or any(one.arg is None for one in call.keywords)  # `train(**vars(args))`
 
     def _driver(self, step: Step) -> ast.stmt:
         """A call of a function that the program does not call itself: what it needs is asked for."""

@@ -41,9 +41,14 @@ class Taint:
     tainted: set[tuple[int, str]] = field(default_factory=set)  # scope and dotted name
     decided: dict[int, list[ast.stmt] | None] = field(default_factory=dict)
     unknown: list[tuple[str, int]] = field(default_factory=list)
+    begun: set[int] = field(default_factory=set)  # scopes of which each statement was looked at in order
 
     def replaced(self, statement: ast.stmt, scope: Scope) -> list[ast.stmt] | None:
         """What stands in place of a statement that depends on data; None for one that does not."""
+        if id(scope) not in self.begun:  # what follows on others has to be asked after them
+            self.begun.add(id(scope))
+            for one in statements(scope.node.body):
+                self._replaced(one, scope)
         if id(statement) not in self.decided:
             self.decided[id(statement)] = None  # asked again below
             self.decided[id(statement)] = self._replaced(statement, scope)
@@ -82,7 +87,8 @@ class Taint:
             return None
         plain = names[0].rpartition(".")[2]
         made = self._constructs(value, scope)
-        if len(names) == 1 and plain in self.given and not made and not self._makes_parts(value, scope):
+        given = len(names) == 1 and plain in self.given and not _of_layer(scope)
+        if given and not made and not self._makes_parts(value, scope):
             return [_bind(statement, names[0], missing(names[0], statement))]
         if made or not (self.depends(value, scope) or (_are_data(names) and self._reads(value, scope))):
             return None
@@ -90,7 +96,9 @@ class Taint:
             return None
         bound = []
         literals = [self.known.literal(scope.unit, statement, name) for name in names]
-        if all(literal is None for literal in literals) and self._is_own_work(value, scope):
+        if all(literal is None for literal in literals) and (
+            self._is_own_work(value, scope) or _is_shape(value)
+        ):
             return None
         for name, literal in zip(names, literals, strict=True):
             self._taint(name, scope)
@@ -273,6 +281,14 @@ class Taint:
         return False
 
 
+def _of_layer(scope: Scope) -> bool:
+    """Whether a layer computes with its own input there: `F = input_shape[-1]` is no `F` of the script's data."""
+    return scope.owner is not None and getattr(scope.node, "name", "") in _OF_INPUT
+
+
+_OF_INPUT = frozenset("call __call__ build compute_output_shape compute_output_spec".split())
+
+
 def _plays(loop: ast.For | ast.While) -> bool:
     """Whether it goes through the steps of an environment: `state, reward, done, info = env.step(action)`."""
     for one in ast.walk(loop):
@@ -295,6 +311,13 @@ def _is_container(value: ast.expr) -> bool:
 
 _SAMPLES = re.compile(r"[xX](_?(train|tr|test|val|valid|data)\w*)?")
 _LABELS = re.compile(r"[yYtT](_?(train|tr|test|val|valid|data)\w*)?|(labels?|targets?)(_\w+)?")
+
+
+def _is_shape(value: ast.expr) -> bool:
+    """`(longest, 16)`: what is asked for is `longest`, by its own name."""
+    parts = [one for one in ast.walk(value) if isinstance(one, ast.expr)]
+    plain = ast.Tuple | ast.List | ast.Name | ast.Constant | ast.BinOp
+    return isinstance(value, ast.Tuple | ast.List) and all(isinstance(one, plain) for one in parts)
 
 
 def _are_data(names: list[str]) -> bool:

@@ -35,6 +35,40 @@ def unchosen(error: NameError, file: str, line: int | None) -> EstimateError | N
     return None
 
 
+FILES: list[str] = []  # of the script and of the modules that are sliced
+
+
+def not_made(place: tuple[str, int | None]) -> EstimateError | None:
+    """What to ask for where no branch gave a model back, since the option that they compare was not given."""
+    trees = []
+    for file in FILES if stand_ins.UNSET else ():
+        try:
+            trees.append(ast.parse("".join(linecache.getlines(file))))
+        except SyntaxError:
+            continue
+    for option in sorted(stand_ins.UNSET):
+        examples = list(dict.fromkeys(value for tree in trees for value in _compared(tree, option)))
+        if len(examples) > 1:
+            stand_ins.EXAMPLES[option] = list(examples)
+            words = ", ".join(examples[:12])
+            message = f"no model is made, since {option} has no default on the command line"
+            hint = f"Give it: --arg {option}={examples[0]}  (there is {words})"
+            return EstimateError(message, "build", *place, hint, asked=option)
+    return None
+
+
+def _compared(tree: ast.Module, option: str) -> Iterator[str]:
+    """The texts that a name, or an attribute of that name, is compared with."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(
+                left=ast.Name(id=name) | ast.Attribute(attr=name),
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value=str(value))],
+            ) if name == option:
+                yield value
+
+
 def keys(error: KeyError) -> list[str]:
     """What a table knows in which a value was looked up that is not known: `NETS[args.net]`."""
     trace = error.__traceback__

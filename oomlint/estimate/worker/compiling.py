@@ -136,6 +136,8 @@ def _compiled_loss(model: Any) -> Any:
     loss = getattr(model, "loss", None)
     if loss is None:
         loss = getattr(getattr(model, "_compile_loss", None), "_user_loss", None)
+    if isinstance(loss, list | tuple) and all(one is None for one in loss):
+        return None  # its losses were added to it
     return None if isinstance(loss, Missing) else loss
 
 

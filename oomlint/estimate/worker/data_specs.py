@@ -200,6 +200,8 @@ def targets(made: Made, outputs: Any, batch: int, assumptions: list[str]) -> Any
     if loss is None:
         return None
     leaves = tree().flatten(outputs)
+    if len(leaves) == 1 and _is_own(loss) and (known := made.second) is not None and _is_known_pair(known):
+        return Spec((batch, *known[0][1:]), floatx() if known[1] == FLOATX else known[1])
     losses = _losses(loss, outputs, len(leaves))
     specs = [_target(one, leaf, batch) for one, leaf in zip(losses, leaves, strict=True)]
     if isinstance(outputs, dict):
@@ -207,6 +209,18 @@ def targets(made: Made, outputs: Any, batch: int, assumptions: list[str]) -> Any
     if len(specs) == 1:
         return specs[0]
     return specs
+
+
+def _is_own(loss: Any) -> bool:
+    """Whether a loss is the script's: a function or an object of a class that no Keras has."""
+    if isinstance(loss, str | dict | list | tuple):
+        return False
+    named = loss if hasattr(loss, "__name__") else type(loss)
+    return str(named.__module__).partition(".")[0] not in ("keras", "tf_keras", "tensorflow")
+
+
+def _is_known_pair(nest: Any) -> bool:
+    return len(nest) == 2 and isinstance(nest[1], str) and nest[1] != "string" and None not in nest[0][1:]
 
 
 def _losses(loss: Any, outputs: Any, count: int) -> list[Any]:

@@ -35,6 +35,7 @@ def compiled(text: str, path: str, lines: list[int], way: Way | None = None) -> 
             node.lineno = lines[number]  # type: ignore[attr-defined]
             node.end_lineno = lines[number]  # type: ignore[attr-defined]
             node.end_col_offset = node.col_offset  # type: ignore[attr-defined] # what ended lines below ends here now
+    _unset(tree)
     _mark(tree)
     _mark_way(tree, path, way or {})
     altering = Altering(tree)
@@ -134,6 +135,21 @@ def _if_there(decorator: ast.expr) -> ast.expr:
     if isinstance(decorator, ast.Name) and hasattr(builtins, decorator.id):
         return decorator
     return ast.copy_location(helper("decorator", decorator), decorator)
+
+
+def _unset(tree: ast.Module) -> None:
+    """Attributes that begin as None, and that nothing sets which is in the slice: what does may read data."""
+    stores = [
+        one for one in ast.walk(tree) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+    ]
+    names = [one.attr for one in stores]
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Constant(None)
+            ):
+                if names.count(name) == 1:
+                    node.value = ast.copy_location(helper("unset", node.value, name, node.lineno), node.value)
 
 
 def _mark(tree: ast.Module) -> None:

@@ -25,6 +25,7 @@ from oomlint.estimate.worker.older.modules import legacy_keras, renamed_optimize
 from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.texts import tokenizers
 from oomlint.estimate.worker.trackers import wandb
+from oomlint.estimate.worker.waiting import short_waits
 
 # Scripts that Python 3 parses and that still say them.
 _OF_PYTHON_2 = {"xrange": range, "unicode": str, "basestring": str, "long": int, "unichr": chr}
@@ -45,6 +46,7 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
             stack.enter_context(renamed_optimizer_arguments(generation.chosen()))
         else:
             stack.enter_context(legacy_keras(assumptions))
+        stack.enter_context(short_waits())
         stack.enter_context(wandb())
         stack.enter_context(attribute_dicts())
         stack.enter_context(known_data_sets())
@@ -75,6 +77,7 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
             stack.enter_context(patch.object(module.Model, "load_weights", _nothing))
             stack.enter_context(patch.object(module.Model, "save_weights", _nothing))
             stack.enter_context(patch.object(module.Model, "save", _nothing))
+            stack.enter_context(patch.object(module.Model, "reset_states", _nothing, create=True))
         for name in (
             "keras.src.utils.file_utils",
             "keras.src.applications.imagenet_utils",

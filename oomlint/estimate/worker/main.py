@@ -49,7 +49,7 @@ def answer(request: Request) -> Estimate:
     try:
         first = _estimated(request)
     except EstimateError as error:
-        raise all_of(error, request, build) from error
+        raise all_of(error, request, build, followed) from error
     whole = completed(request, first, _estimated)
     return replace(whole, seconds=round(time.monotonic() - started, 3), resident_bytes=_resident())
 
@@ -64,6 +64,14 @@ def _estimated(request: Request) -> Estimate:
         return measured(build(request), request, started)
 
 
+def followed(subject: Subject, request: Request) -> None:
+    """Follow the step of a model that examples made, with the quicker engine. Raises what that fails with."""
+    from oomlint.estimate.worker.failures import said
+
+    with said(request):
+        measured(subject, replace(request, engine="graph"), time.monotonic())
+
+
 def measured(subject: Subject, request: Request, started: float) -> Estimate:
     """What the engine says of a subject, as an answer to the request."""
     from oomlint.estimate.worker.beside import together
@@ -73,7 +81,13 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
     program, reason = program_of(subject, request)
     engine, footprint = or_plainly(subject, lambda: _footprint(subject, request, program, reason))
     if subject.others and subject.mode == "train":
-        footprint = together(subject, footprint, lambda one: _footprint(one, request, program, reason)[1])
+        footprint = together(
+            subject,
+            footprint,
+            lambda one: or_plainly(one, lambda: _footprint(one, request, program, reason))[1],
+        )
+        for one in subject.others:
+            subject.assumptions += [f"{one.model.name}: {words}" for words in one.assumptions]
     between = range_of(footprint.peak, footprint.lower, footprint.upper)
     how = request.names.get("clustering", "")
     if how and program == "graph":

@@ -14,6 +14,7 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker import generation, strategies
 from oomlint.estimate.worker.confinement import confined
+from oomlint.estimate.worker.refusals import not_imported
 
 
 @dataclass(slots=True)
@@ -228,7 +229,11 @@ def _failed(error: Exception, where: str) -> EstimateError:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if of_the_user(frame.filename)]
     text = f"{type(error).__name__}: {' '.join(str(error).split())[:600]}"
     file, line = (frames[-1].filename, frames[-1].lineno) if frames else (None, None)
-    return EstimateError(f"{where} failed with {text}", "build", file, line)
+    if (absent := not_imported(error, file, line)) is not None:
+        return absent
+    apart = "missing a required argument" in text
+    hint = "Its call takes several arrays apart: models that take one, or a list of them, are estimated."
+    return EstimateError(f"{where} failed with {text}", "build", file, line, hint if apart else "")
 
 
 def of_the_user(file: str) -> bool:

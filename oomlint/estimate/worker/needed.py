@@ -16,6 +16,7 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker import roles, stand_ins
+from oomlint.estimate.worker.option_names import is_model
 from oomlint.estimate.worker.stand_ins import of_targets, side_of
 
 _SECONDS = 25.0  # of the processor's time: on a machine with other work the clock says nothing
@@ -23,16 +24,27 @@ _TRIES = 14
 _INPUT = "--input-shape"
 _X_NAMES = ("x", *(f"x{number}" for number in range(2, 2 + _TRIES)))  # of a model with several inputs
 _X = re.compile(r"x\d*")
-_MADE = re.compile(r"(?:\w+_)?(?:model|net|network)\d*")
 _SAMPLES = ((224, 224, 3), (128,), (128, 16), (32, 32, 1))
 
 
-def all_of(error: EstimateError, request: Request, build: Callable[[Request], Any]) -> EstimateError:
-    """The error, with everything else that is missing if examples for it make the model; else as it is."""
+def all_of(
+    error: EstimateError,
+    request: Request,
+    build: Callable[[Request], Any],
+    follow: Callable[[Any, Request], None] | None = None,
+) -> EstimateError:
+    """The error, with everything else that is missing if examples for it make the model; else as it is.
+
+    Examples with which the step can be followed as well go before those that only make the model.
+    """
     if not _missing(error):
         return error
-    search = _Search(build)
-    found = search.complete(error, request, [])
+    search = _Search(build, follow)
+    found = search.complete(error, request, []) or search.made
+    if found is None and search.samples:
+        tried = "; ".join(",".join(map(str, one)) for one in search.samples)
+        hint = f"None of the usual shapes of one sample does ({tried}). Give its own with {_INPUT}, or name a function "
+        return dataclasses.replace(error, hint=hint + "that builds the model: FILE.py:function.")
     if found is None:
         return error
     places = dict.fromkeys(f"{name} ({_row(error.file, line)})" if line else name for name, _, line in found)
@@ -57,16 +69,21 @@ Need = tuple[str, Any, "int | None"]
 
 
 class _Search:
-    """Tries examples, a few for each value, until the model is built or time is up."""
+    """Tries examples, a few for each value, until the model is built and its step followed, or time is up."""
 
-    def __init__(self, build: Callable[[Request], Any]) -> None:
+    def __init__(
+        self, build: Callable[[Request], Any], follow: Callable[[Any, Request], None] | None
+    ) -> None:
         self.build = build
+        self.follow = follow
+        self.samples: list[tuple[int, ...]] = []  # what a model that says nothing of its input was called on
+        self.made: list[Need] | None = None  # what made a model first, whose step could not be followed
         self.end = time.process_time() + _SECONDS
         self.left = _TRIES
 
     def complete(self, error: EstimateError, request: Request, so_far: list[Need]) -> list[Need] | None:
         """What was put in, if the model can be built with it."""
-        for name, value in _examples(error, {name for name, _, _ in so_far}):
+        for name, value in _examples(error, {*request.data, *request.arguments}):
             if (
                 any(name == known for known, _, _ in so_far)
                 or self.left <= 0
@@ -74,10 +91,25 @@ class _Search:
             ):
                 return None
             self.left -= 1
+            if name == "x" and not error.asked and isinstance(value, tuple) and not so_far:
+                self.samples.append(value[1:])
             with_it = [*so_far, (name, value, error.line)]
             changed = _given(request, name, value)
             try:
                 subject = self.build(changed)
+                other = next((one for one, size, _ in with_it if not _takes(subject, one, size)), None)
+                if other == name:
+                    continue
+                if other is not None:  # sizes were taken of what has another rank: that of the model's input
+                    fitting = _of_input(subject)
+                    with_it = [(one, fitting if one == other else size, line) for one, size, line in with_it]
+                    changed = _given(changed, other, fitting)
+                    subject = self.build(changed)
+                    if not _takes(subject, other, fitting):
+                        continue
+                self.made = self.made or with_it
+                if self.follow is not None:
+                    self.follow(subject, changed)
             except EstimateError as other:
                 if _missing(other):
                     found = self.complete(other, changed, with_it)
@@ -86,18 +118,23 @@ class _Search:
             except Exception:  # the user's own code, with a value that is only an example
                 continue
             else:
-                if not _X.fullmatch(name) or _takes(subject, value):
-                    return with_it
+                return with_it
         return None
 
 
-def _takes(subject: Any, example: Any) -> bool:
+def _takes(subject: Any, name: str, example: Any) -> bool:
     """Whether a model is called on something of the example's rank: sizes of an image are no vector's."""
-    if not isinstance(example, tuple):
+    if not _X.fullmatch(name) or not isinstance(example, tuple):
         return True
     from oomlint.estimate.worker.generation import tree
 
     return any(len(spec.shape) == len(example) for spec in tree().flatten(subject.data[0]))
+
+
+def _of_input(subject: Any) -> tuple[int, ...]:
+    from oomlint.estimate.worker.generation import tree
+
+    return (32, *map(int, tree().flatten(subject.data[0])[0].shape[1:]))
 
 
 def _given(request: Request, name: str, value: Any) -> Request:
@@ -136,11 +173,9 @@ def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[
     if attribute in ("shape", "array"):
         yield name, (20_000, 300) if roles.is_weights(name) else (1000, 10 if attribute == "shape" else 16)
         return
-    for compared, examples in list(stand_ins.EXAMPLES.items()):
-        if name in re.findall(r"\w+", compared):
-            for example in examples[:3]:
-                yield name, example
-    if _MADE.fullmatch(name.lower()):
+    for example in stand_ins.examples_of(name)[:4]:
+        yield name, example
+    if is_model(name):
         return  # it is what is to be made
     if name in stand_ins.SPACES:
         yield name, 4

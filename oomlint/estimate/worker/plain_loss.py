@@ -6,14 +6,16 @@ little memory.
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.worker import compiling, data_specs, generation
 from oomlint.estimate.worker.compilation import asked_jit
 from oomlint.estimate.worker.making import Made
-from oomlint.estimate.worker.subject import Subject
+from oomlint.estimate.worker.subject import Spec, Subject
 
 # TensorFlow, of a function that makes them each time it is called (tensorflow/python/eager/polymorphic_function).
 _NEW_VARIABLES = "only supports singleton tf.Variables"
@@ -37,7 +39,10 @@ def or_plainly(subject: Subject, estimated: Callable[[], _Answer]) -> _Answer:
             raise EstimateError(
                 message, "engine", hint="Make that model once, outside of the loss."
             ) from error
-        for without in (_without_metrics, _with_usual_loss):
+        ways = [_without_metrics, _with_usual_loss]
+        if _takes_numbers_of_classes(subject):
+            ways.insert(0, _with_numbers_of_classes)
+        for without in ways:
             subject.data, subject.assumptions[:] = before[0], before[1]
             try:
                 subject.assumptions.append(f"{without(subject)}: {type(error).__name__}: {words}")
@@ -47,11 +52,38 @@ def or_plainly(subject: Subject, estimated: Callable[[], _Answer]) -> _Answer:
         raise
 
 
-def _without_metrics(subject: Subject) -> str:
+# In the code of a loss that takes the number of each label's class.
+_OF_NUMBERS = re.compile(r"sparse|one_hot|\bint(32|64)\b|num_classes")
+
+
+def _takes_numbers_of_classes(subject: Subject) -> bool:
+    """Whether a loss of the script's is written for that, and is given labels like the output."""
+    target = subject.data[1]
+    if not isinstance(target, Spec) or len(target.shape) < 2 or not target.dtype.startswith("float"):
+        return False
+    loss = _loss_of(subject)
+    try:
+        text = inspect.getsource(loss if hasattr(loss, "__name__") else type(loss))
+    except (OSError, TypeError):
+        return False
+    return _OF_NUMBERS.search(text) is not None
+
+
+def _with_numbers_of_classes(subject: Subject) -> str:
+    target = subject.data[1]
+    subject.data = (subject.data[0], Spec(target.shape[:-1], "int32"))
+    return "labels are the numbers of classes: with those the script's loss can be traced"
+
+
+def _loss_of(subject: Subject) -> Any:
     loss = getattr(subject.model, "loss", None)
-    if loss is None:
-        loss = getattr(getattr(subject.model, "_compile_loss", None), "_user_loss", None)
-    _compile(subject, loss)
+    return (
+        getattr(getattr(subject.model, "_compile_loss", None), "_user_loss", None) if loss is None else loss
+    )
+
+
+def _without_metrics(subject: Subject) -> str:
+    _compile(subject, _loss_of(subject))
     return "the script's metrics are left out"
 
 

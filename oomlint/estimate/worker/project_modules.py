@@ -25,7 +25,8 @@ class _Provider(MetaPathFinder, Loader):
     def __init__(self, names: Mapping[str, str], compiled: Callable[[str, str, list[int]], Any]) -> None:
         self.names = names
         self.compiled = compiled
-        self.modules = {key.partition(":")[2] for key in names if key.startswith("module:")}
+        of_project = {key.partition(":")[2] for key in names if key.startswith("module:")}
+        self.modules = {name for name in of_project if not _is_of_python(name)}
         self.packages = {name.rpartition(".")[0] for name in self.modules} - {""}
         self.packages |= {
             ".".join(name.split(".")[:depth])
@@ -66,6 +67,13 @@ class _Provider(MetaPathFinder, Loader):
         module.__dict__[FAILED] = sys.modules["__main__"].__dict__.get(FAILED)
         lines = json.loads(self.names.get(f"lines:{module.__name__}", "[]"))
         exec(self.compiled(text, path, lines), module.__dict__)
+
+
+def _is_of_python(name: str) -> bool:
+    """Whether Python's own module of that name is there already: a `typing.py` of the user's comes after it, too."""
+    top = name.partition(".")[0]
+    there = sys.modules.get(top) if top in sys.stdlib_module_names else None
+    return there is not None and not isinstance(getattr(there.__spec__, "loader", None), _Provider)
 
 
 def _file_of(name: str) -> Path | None:

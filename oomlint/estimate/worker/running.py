@@ -35,6 +35,8 @@ from oomlint.estimate.worker.harmless import harmless
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.older.layers import OF_OLD_KERAS
 from oomlint.estimate.worker.older.wrappers import Wrapped
+from oomlint.estimate.worker.option_names import is_model, plain_name
+from oomlint.estimate.worker.refusals import refused
 from oomlint.estimate.worker.stand_ins import Missing, NeededError, TrainedSignal
 
 
@@ -42,6 +44,7 @@ def run(request: Request, assumptions: list[str]) -> Made:
     """The model that the slice trains, or that its function makes; what may be assumed is, and is said."""
     assumed: dict[str, Any] = {}
     notes: list[str] = []
+    stand_ins.NONE_IS_UNSET[0] = False
     while True:
         said: list[str] = []
         try:
@@ -50,13 +53,21 @@ def run(request: Request, assumptions: list[str]) -> Made:
             known = assumed | request.arguments
             offered = map(classes.assumption, (error.asked, *error.instead))
             found = next((one for one in offered if one is not None and one[0] not in known), None)
-            if found is None:
+            if found is not None:
+                name, assumed[name], note = found
+                notes.append(note)
+            elif not _of_none(error):
                 raise
-            name, assumed[name], note = found
-            notes.append(note)
             continue
         assumptions += said + notes
         return made
+
+
+def _of_none(error: EstimateError) -> bool:
+    """Whether to try again, attributes that are None until something is read being not known."""
+    of_none = not error.asked and "'NoneType' object" in error.message and not stand_ins.NONE_IS_UNSET[0]
+    stand_ins.NONE_IS_UNSET[0] |= of_none
+    return of_none
 
 
 def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> Made:
@@ -69,6 +80,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     stand_ins.UNSET.clear()
     environments.OBSERVED.clear()
     altered.HALF_MADE.clear()
+    choices.FILES[:] = [path, *(file for key, file in request.names.items() if key.startswith("file:"))]
     stand_ins.GIVEN.update(assumed | request.arguments)
     old = request.names.get("keras") == "2" and not TF_KERAS.search(request.source)
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
@@ -144,7 +156,7 @@ def _made(
         if failures:
             raise _first(failures, path) from error
         error.file, error.line = request.names.get("trained_in", path), _line_of(request)
-        raise
+        raise (choices.not_made((error.file, error.line)) if model is None else None) or error from None
     lack = altered.half_made(model)
     if isinstance(lack, NeededError):
         raise asked(lack.value, path, failures) from lack
@@ -198,14 +210,19 @@ def _failed_in(failures: list[Missing]) -> Any:
 
     failed.read = read  # type: ignore[attr-defined]
     failed.as_list, failed.size = spellings.as_list, spellings.size  # type: ignore[attr-defined]
+    failed.unset = stand_ins.unset  # type: ignore[attr-defined]
     failed.text = lambda value: value if isinstance(value, Missing) else str(value)  # type: ignore[attr-defined]
     return failed
 
 
 def _named(value: Any, name: str, line: int) -> Any:
-    """A value that a name is bound to; one that is not known gets the name, so that it can be asked for by it."""
+    """A value that a name is bound to; one that is not known gets the name, so that it can be asked for by it.
+
+    What `--arg` gives takes the place of a plain value, as the next slice has it: examples are tried in this one.
+    """
     if not isinstance(value, Missing):
-        return value
+        plain = value is None or isinstance(value, int | float | str)
+        return stand_ins.described(name) if plain and name in stand_ins.GIVEN else value
     if value.oomlint_cause is None and not value.oomlint_name.startswith("sys.argv"):
         return value  # it has a name of the script's own already
     told = stand_ins.described(name)
@@ -242,7 +259,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
             message = f"{value.oomlint_name} comes from the environment, and the model needs it"
             hint = f"Give its size: --data {space}=4"
             return EstimateError(message, "build", path, value.oomlint_line or None, hint, asked=space)
-        names.append(_plain(value.oomlint_name))
+        names.append(plain_name(value.oomlint_name))
         shapes += [names[-1]] if ".shape" in value.oomlint_name else []
         cause = value.oomlint_cause
         if cause is None:
@@ -262,7 +279,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
             )
         if before is None and isinstance(cause, FileNotFoundError) and cause.filename:
             message = f"{value.oomlint_name} is read from {cause.filename}, which is not there"
-            plain = _plain(value.oomlint_name)
+            plain = plain_name(value.oomlint_name)
             hint = f"Run it where the file is, or give the value: --arg {plain}=VALUE"
             return EstimateError(
                 message,
@@ -285,7 +302,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         value = before
     line = value.oomlint_line or None
     name = value.oomlint_name
-    plain = _plain(name)
+    plain = plain_name(name)
     instead = tuple(names[:-1])
     if name in ("the data itself", "a part of the data"):
         message = "the numbers of the data are needed there: an estimate knows its shape and reads none of it"
@@ -309,19 +326,10 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         return EstimateError(message, "build", path, line, hint, instead=instead)
     message = f"{name} comes from data or from outside, and the model needs it"
     wanted = f"{plain}.classes" if plain in stand_ins.OF_CLASSES else plain
-    known = [one for one in stand_ins.EXAMPLES.get(plain, ()) if isinstance(one, str)]
+    known = [one for one in stand_ins.examples_of(plain) if isinstance(one, str)]
     hint = f"Give it: --arg {plain}={known[0] if known else 'VALUE'}"
     hint += f"  (there is {', '.join(dict.fromkeys(known[:12]))})" if known else ""
     return EstimateError(message, "build", path, line, hint, asked=wanted, instead=instead)
-
-
-def _plain(name: str) -> str:
-    """The name that `--arg` takes for a value: `classes` of `data.classes`, `y` of `y.shape[1]`."""
-    before, called, _ = name.partition("[")[0].partition("(")
-    parts: list[str] = re.findall(r"\w+", before) or [name]
-    if called and len(parts) > 1 and hasattr(str, parts[-1]):  # `args.model.lower()`
-        parts.pop()
-    return parts[-1] if len(parts) > 1 and parts[-1] not in ("shape", "pop", "get") else parts[0]
 
 
 def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
@@ -379,8 +387,9 @@ def _broken(
     unnamed = [one for one in failures if not one.oomlint_name and one.oomlint_cause is not error]
     if isinstance(error, KeyError) and unnamed:
         return asked(unnamed[-1], path, failures)
-    unset = choices.unset(file, line) if re.search(r"\bNone(Type)?\b", str(error)) else []
-    if unset:
+    if any(map(is_model, choices.none_in(error))) and (chosen := choices.not_made((file, line))) is not None:
+        return chosen
+    if re.search(r"\bNone(Type)?\b", str(error)) and (unset := choices.unset(file, line)):
         message = f"{unset[0]} has no default on the command line, and the model needs it"
         hint = f"Give it: --arg {unset[0]}=VALUE"
         return EstimateError(message, "build", file, line, hint, asked=unset[0], instead=tuple(unset[1:]))
@@ -388,8 +397,4 @@ def _broken(
         message = f"{unset[0]} is None there: what gives it a value reads data, or comes after"
         hint = f"Give it: --arg {unset[0]}=VALUE"
         return EstimateError(message, "build", file, line, hint, asked=unset[0], instead=tuple(unset[1:]))
-    words = " ".join(str(error).split())[:600]
-    hint = "Name the function that builds the model instead: FILE.py:function, with --arg name=value."
-    if isinstance(error, ModuleNotFoundError):
-        hint = f"Install {error.name}, or use the interpreter that has it: --python PATH."
-    return EstimateError(f"{type(error).__name__}: {words}", "build", file, line, hint)
+    return refused(error, file, line)

@@ -72,14 +72,8 @@ class Missing:
             "numpy",
         ):
             raise AttributeError(name)
-        if name in GIVEN and name in SPACES:
-            from oomlint.estimate.worker.environments import Space
-
-            return Space(GIVEN[name], both=True)
-        if name in GIVEN:
-            return given(GIVEN[name])
-        if name != "shape" and (found := roles.value(name, DESCRIBED)) is not None:
-            return given(found)
+        if (found := _said_of(name)) is not None:
+            return found
         if name == "shape" and INPUT_SHAPE and not of_targets(self.oomlint_name):
             return (Missing("the number of samples"), *INPUT_SHAPE[0])
         return self._derived(f"{self.oomlint_name}.{name}")
@@ -99,6 +93,9 @@ class Missing:
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
         alone = bases[0] is self and all(isinstance(one, Missing) for one in bases)
         return (OfMissing,) if alone else ()
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return False  # of a class that is not there
 
     def __enter__(self) -> Missing:
         return self
@@ -133,6 +130,18 @@ class Missing:
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __abs__ = _arithmetic
     __len__ = __iter__ = __bool__ = __int__ = __index__ = __float__ = __contains__ = _needed
     __lt__ = __le__ = __gt__ = __ge__ = __array__ = __next__ = __fspath__ = _needed
+
+
+def _said_of(name: str) -> Any:
+    """What `--arg` or `--data` say of an attribute or a key; None where neither does."""
+    if name in GIVEN and name in SPACES:
+        from oomlint.estimate.worker.environments import Space
+
+        return Space(GIVEN[name], both=True)
+    if name in GIVEN:
+        return given(GIVEN[name])
+    found = None if name == "shape" else roles.value(name, DESCRIBED)
+    return None if found is None else given(found)
 
 
 class OfMissing:
@@ -191,6 +200,9 @@ class Data:
             return Data(self.sizes[1:], str(self.dtype))
         if isinstance(key, slice):
             return Data((None, *self.sizes[1:]), str(self.dtype))
+        if isinstance(key, str) and key.isidentifier() and not key.startswith("_"):
+            # `texts["vocab_size"]`: called as data are, and holds more
+            return Missing(key) if (found := _said_of(key)) is None else found
         return Missing("a part of the data")
 
     def __getattr__(self, name: str) -> Any:
@@ -198,7 +210,7 @@ class Data:
             raise AttributeError(name)
         if name == "columns":
             return range(self.sizes[-1] or 0) if self.sizes[-1:] != (None,) else Missing("the columns")
-        return Missing(f"data.{name}")
+        return Missing(f"data.{name}") if (found := _said_of(name)) is None else found
 
     def _same(self, *others: Any) -> Data:
         return self
@@ -292,8 +304,20 @@ NAMED: dict[str, Missing] = {}
 EXAMPLES: dict[str, list[Any]] = {}
 # Options of the command line that are None if nobody gives them.
 UNSET: set[str] = set()
+# Attributes that are None until something is read are taken as not known.
+NONE_IS_UNSET = [False]
 # What `--data` says of arrays, by name.
 DESCRIBED: dict[str, Data] = {}
+
+
+def examples_of(name: str) -> list[Any]:
+    """What a name is compared with, or what is computed of it: `args.net.upper() == "A"`."""
+    of_name = (
+        examples
+        for compared, examples in EXAMPLES.items()
+        if name in re.findall(r"\w+", compared) and (name == compared or ".shape" not in compared)
+    )
+    return list(dict.fromkeys(one for examples in of_name for one in examples))
 
 
 def oomlint_data(shape: tuple[int | None, ...], dtype: str, name: str = "the data") -> Data:
@@ -335,6 +359,11 @@ def oomlint_missing(name: str, line: int = 0, why: str = "") -> Any:
     if side is not None and INPUT_SHAPE and len(INPUT_SHAPE[0]) == 3 and INPUT_SHAPE[0][side] is not None:
         return INPUT_SHAPE[0][side]
     return Missing(name, line)
+
+
+def unset(value: None, name: str, line: int) -> Any:
+    """None, which an attribute begins with; or what is not known, where None was of no use."""
+    return Missing(name, line) if NONE_IS_UNSET[0] else value
 
 
 def oomlint_trained(model: Any, **facts: Any) -> None:

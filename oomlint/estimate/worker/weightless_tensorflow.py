@@ -98,7 +98,8 @@ def _pages(size: int) -> Any:
     return _stretch[0][:size]
 
 
-_OF_OTHERS = (AttributeError, TypeError, ValueError)  # an initializer of the user's own, for an older Keras
+# An initializer of the user's own, for an older Keras; or values of another shape, which Keras 2 took as they came.
+_OF_OTHERS = (AttributeError, TypeError, ValueError)
 
 
 @contextmanager
@@ -121,7 +122,7 @@ def _keras_variables() -> Iterator[None]:
 
     def small_or_zeros(initializer: Any, shape: Any, dtype: Any = None) -> Any:
         if _small(shape):
-            with suppress(*_OF_OTHERS):
+            with suppress(*_OF_OTHERS, tf.errors.InvalidArgumentError):
                 return initializer(shape, dtype=dtype)
         return zeros(shape, tf.as_dtype(dtype))
 
@@ -134,7 +135,7 @@ def _keras_variables() -> Iterator[None]:
 
         def from_initializer(self: Any, initializer: Any) -> None:
             if _small(self._shape):
-                with suppress(*_OF_OTHERS):
+                with suppress(*_OF_OTHERS, tf.errors.InvalidArgumentError):
                     initializer_given(self, initializer)
                     return
             self._value = _untouched(self._shape, self._dtype, self.trainable, self.name)

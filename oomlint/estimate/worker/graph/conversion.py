@@ -125,15 +125,17 @@ class Converter:
         return made
 
     def _shape(self, operation: Any, position: int) -> tuple[int, ...]:
-        shape = operation.outputs[position].shape
-        if not shape.is_fully_defined():
-            known = self._shapes.get(operation.name, ())
-            shape = known[position] if position < len(known) else shape
+        shape = self._static(operation.outputs[position])
         if shape.is_fully_defined():
             return tuple(shape.as_list())
         if operation.outputs[position].dtype.base_dtype.name not in ("resource", "variant", "string"):
             self.unknown += 1
         return tuple(size or 1 for size in shape.as_list()) if shape.rank is not None else ()
+
+    def _static(self, tensor: Any) -> Any:
+        """A tensor's shape, as the traced graph has it where that of this one is open."""
+        known = () if tensor.shape.is_fully_defined() else self._shapes.get(tensor.op.name, ())
+        return known[tensor.value_index] if tensor.value_index < len(known) else tensor.shape
 
     def _enter(self, made: Operation, operation: Any, graph: Any, depth: int) -> None:
         """Loops, calls and branches: the program inside, and how often it runs."""
@@ -162,9 +164,11 @@ class Converter:
         definition = self._library.get(name)
         if definition is None:
             return None
-        given = [tensor.shape for tensor in operation.inputs]
+        given = [self._static(tensor) for tensor in operation.inputs]
         if attribute in ("then_branch", "else_branch"):
             given = given[1:]
+        for about in definition.arg_attr.values():  # Grappler's, in place of the shapes that are given
+            about.attr.pop("_output_shapes", None)
         with operation.graph.as_default():  # where the functions that this one calls are known
             graph = function_def_to_graph.function_def_to_graph(
                 definition, input_shapes=given, structured_input_signature=None

@@ -42,13 +42,15 @@ class Program:
     """Operations in the order in which they were made, what is fetched, and what the program is given.
 
     `arguments` are the operations that stand for its inputs, in order. `unknown` counts the outputs whose shape is not
-    static: their sides of unknown length are taken as one.
+    static: their sides of unknown length are taken as one. `bounded` counts those that have the size that they have
+    where all values are chosen.
     """
 
     operations: list[Operation]
     fetched: tuple[Output, ...] = ()
     arguments: tuple[int, ...] = ()
     unknown: int = 0
+    bounded: int = 0
 
     def consumers(self) -> list[list[int]]:
         """For each operation those that wait for it, in order, an edge each."""

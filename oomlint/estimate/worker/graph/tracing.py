@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from oomlint.estimate.worker.generation import tree
+from oomlint.estimate.worker.graph.chosen import all_chosen
 from oomlint.estimate.worker.graph.conversion import Converter
 from oomlint.estimate.worker.graph.large_constants import put_back, set_aside
 from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.inner_functions import traced_in_place
+from oomlint.estimate.worker.inner_layers import one_generator
 from oomlint.estimate.worker.subject import Spec, Subject, packed
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -30,7 +32,7 @@ def traced(subject: Subject, optimized: bool = True, as_run: bool = False, on_cp
     order in which Python called them; `as_run` in the one that Grappler leaves, which TensorFlow's executor keeps to.
     `on_cpu`: with what Grappler does where memory is short, of which it believes a CPU to have 256 MiB.
     """
-    function = _concrete(subject)
+    function, bounded = _bounded(subject)
     graph = function.graph
     fetched = [tensor.name for tensor in graph.outputs]
     effects = [operation.name for operation in graph.get_operations() if _changes_something(operation)]
@@ -55,7 +57,7 @@ def traced(subject: Subject, optimized: bool = True, as_run: bool = False, on_cp
         put_back(definition, before, large)
         order, inner = list(shapes), []
     converter = Converter(definition, shapes, order, inner)
-    return replace(converter.program(fetched, effects), unknown=converter.unknown)
+    return replace(converter.program(fetched, effects), unknown=converter.unknown, bounded=bounded)
 
 
 def _nodes(definition: Any) -> Iterator[Any]:
@@ -117,6 +119,17 @@ def _tell_variables(definition: Any, graph: Any) -> None:
         node.attr["_handle_shapes"].list.shape.extend(one.shape for one in told.shape_and_type)
 
 
+def _bounded(subject: Subject) -> tuple[Any, int]:
+    """The traced step, and how many outputs are as large in it as their data lets them be."""
+    with all_chosen() as bounded:
+        try:
+            return _concrete(subject), len(bounded)
+        except Exception:  # a shape that the code knows better may contradict the bound
+            if not bounded:
+                raise
+    return _concrete(subject), 0
+
+
 def _concrete(subject: Subject) -> Any:
     import tensorflow as tf
 
@@ -128,7 +141,7 @@ def _concrete(subject: Subject) -> Any:
         step = tf.function(lambda x: subject.model(x, training=False), autograph=False)
     else:
         step = tf.function(lambda *parts: subject.model.train_step(packed(parts)), autograph=False)
-    with traced_in_place(everywhere=True):
+    with traced_in_place(everywhere=True), one_generator():
         return step.get_concrete_function(*data)
 
 

@@ -49,7 +49,7 @@ class _Unrolling:
             operation.controls = tuple(numbers[number] for number in operation.controls)
             operations.append(operation)
         fetched = tuple((numbers[results[one][0]], results[one][1]) for one in program.fetched)
-        return Program(operations, fetched, unknown=program.unknown)
+        return Program(operations, fetched, unknown=program.unknown, bounded=program.bounded)
 
     def _add(self, place: Place, operation: Operation) -> int:
         self.made.append(operation)

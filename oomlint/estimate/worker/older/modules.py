@@ -21,6 +21,7 @@ from oomlint.estimate.worker.older.experimental import experimental
 from oomlint.estimate.worker.older.layers import old_layers
 from oomlint.estimate.worker.older.names import namesakes, old_functions, old_helpers, signed
 from oomlint.estimate.worker.older.operations import understand_old_operations
+from oomlint.estimate.worker.older.own_optimizers import own_optimizers
 from oomlint.estimate.worker.older.variables import old_weights, own_variables
 from oomlint.estimate.worker.older.wrappers import WRAPPERS
 
@@ -65,7 +66,7 @@ _MOVED |= {
 # Names of old -> names of today.
 _RENAMED = {
     "Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D", "CuDNNLSTM": "LSTM",
-    "Deconvolution2D": "Conv2DTranspose", "CuDNNGRU": "GRU",
+    "Deconvolution2D": "Conv2DTranspose", "CuDNNGRU": "GRU", "Recurrent": "RNN",
     "BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization",
     "SyncBatchNormalization": "BatchNormalization", "Model": "Model", "InputSpec": "InputSpec",
     "Policy": "DTypePolicy",
@@ -163,6 +164,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         _old_optimizers(keras, stack, used)
         old_layers(keras, used)
         own_variables(keras, stack, used)
+        own_optimizers(keras, used)
         old_weights(keras, stack, used)
         _old_models(keras, stack, used)
         _old_names(keras, stack)
@@ -220,8 +222,8 @@ def _translated(original: Any, used: set[str]) -> Any:
 
         rate = kwargs.get("learning_rate", args[0] if args else None)
         if isinstance(rate, Missing):  # the rate takes no memory, whatever it is
-            args = args[1:]
-            kwargs["learning_rate"] = 0.001
+            kwargs |= {} if args else {"learning_rate": 0.001}
+            args = (0.001, *args[1:]) if args else args
         original(self, *args, **kwargs)
 
     return signed(init, original)
@@ -274,6 +276,7 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
     if functional is not None:
         stack.enter_context(patch.object(functional.Functional, "add_loss", add_loss))
         stack.enter_context(patch.object(functional.Functional, "__init__", _plural(functional.Functional)))
+        stack.enter_context(patch.object(functional.Functional, "outputs", _other_outputs(functional, used)))
     # An embedding that was told its input's length builds a Sequential model, as it did.
     add = keras.Sequential.add
 
@@ -295,11 +298,27 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
     def built(self: Any, input_shape: Any = None) -> Any:
         """`build((4, 784))`: an example's batch, which Keras 2 forgot again."""
         if isinstance(input_shape, tuple | list) and input_shape and isinstance(input_shape[0], int):
-            if len(input_shape) > 1 and not any(getattr(one, "stateful", False) for one in self.layers):
+            fixed = getattr(self._layers[0], "batch_shape", None) if self._layers else None
+            keeps = fixed == tuple(input_shape) or any(getattr(one, "stateful", False) for one in self.layers)
+            if len(input_shape) > 1 and not keeps:
                 input_shape = (None, *input_shape[1:])
         return build(self, input_shape)
 
     stack.enter_context(patch.object(keras.Sequential, "build", built))
+
+
+def _other_outputs(functional: Any, used: set[str]) -> property:
+    """`network.outputs = [network.layers[9].output]`: what a call of the network gives from then on, in Keras 2."""
+    original = functional.Functional.outputs
+
+    def change(self: Any, outputs: Any) -> None:
+        used.add("Model.outputs =")
+        weights, name = self.trainable, self.name
+        whole = outputs[0] if isinstance(outputs, list | tuple) and len(outputs) == 1 else outputs
+        functional.Functional.__init__(self, self.inputs, whole, name=name)
+        self.trainable = weights
+
+    return property(original.fget, change)
 
 
 def _plural(functional: Any) -> Any:
@@ -343,6 +362,9 @@ def _old_names(keras: Any, stack: ExitStack) -> None:
         for name in ("activations", "constraints", "initializers", "regularizers"):  # `from .core import *`
             if not hasattr(module, name):
                 stack.enter_context(patch.object(module, name, getattr(keras, name), create=True))
+        for name in (old.partition(".")[2] for old in _MOVED if old.startswith("layers.")):
+            if "." not in name and not hasattr(module, name) and name not in ("experimental", "merge"):
+                stack.enter_context(patch.object(module, name, keras.layers, create=True))
         if not hasattr(module, "experimental"):
             holder = ModuleType("experimental")
             holder.preprocessing = keras.layers  # type: ignore[attr-defined]

@@ -1,0 +1,22 @@
+"""By which name `--arg` takes a value that is not known, and which names it does not."""
+
+from __future__ import annotations
+
+import re
+
+
+def plain_name(name: str) -> str:
+    """The name that `--arg` takes for a value: `classes` of `data.classes`, `y` of `y.shape[1]`."""
+    before, called, _ = name.partition("[")[0].partition("(")
+    parts: list[str] = re.findall(r"\w+", before) or [name]
+    if called and len(parts) > 1 and (hasattr(str, parts[-1]) or parts[-1] == "read"):  # `args.model.lower()`
+        parts.pop()
+    return parts[-1] if len(parts) > 1 and parts[-1] not in ("shape", "pop", "get") else parts[0]
+
+
+_MADE = re.compile(r"(?:\w+_)?(?:model|net|network)\d*")
+
+
+def is_model(name: str) -> bool:
+    """Whether a name is of what is to be made."""
+    return _MADE.fullmatch(name.lower()) is not None

@@ -1,0 +1,61 @@
+"""What to say of an exception of the user's code that nothing helps against, and of modules that it lacks."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+from pathlib import Path
+
+from oomlint.estimate.errors import EstimateError
+
+_ABSENT = re.compile(r"No module named '([\w.]+)'")
+_IMPORT = re.compile(r"\s*(?:import|from)\s+(\w[\w.]*)")
+
+
+def refused(error: BaseException, file: str | None, line: int | None) -> EstimateError:
+    """The error for an exception that the user's code raises. `file` and `line` are where that was."""
+    if (absent := not_imported(error, file, line)) is not None:
+        return absent
+    words = " ".join(str(error).split())[:600]
+    hint = "Name the function that builds the model instead: FILE.py:function, with --arg name=value."
+    if "Layer.__init__() takes 1 positional argument" in words:
+        hint = "Keras 3 refuses that as well: `super().__init__(**kwargs)` takes no other since Keras 2."
+    return EstimateError(f"{type(error).__name__}: {words}", "build", file, line, hint)
+
+
+def not_imported(error: BaseException, file: str | None, line: int | None) -> EstimateError | None:
+    """The error for a module that an exception tells to be missing or broken; None for any other.
+
+    Keras makes an exception anew, of its class and with a longer message.
+    """
+    if not isinstance(error, ImportError):
+        return None
+    found = _ABSENT.search(str(error))
+    if found is not None:
+        name = found[1]
+        if _is_of_project(name.rpartition(".")[0]):
+            message = f"{name.replace('.', '/')}.py is not there, a module of the project's own, and the model needs it"
+            return EstimateError(message, "build", file, line, "Run it where the whole project is.")
+        words = " ".join(str(error).split())[:600]
+        if words.startswith("Exception encountered"):  # Keras', with all that the layer was given
+            words = found[0]
+        message = f"ModuleNotFoundError: {words}"
+        hint = f"Install {name}, or use the interpreter that has it: --python PATH."
+        return EstimateError(message, "build", file, line, hint)
+    wanted = _IMPORT.match(linecache.getline(file or "", line or 0))
+    top = "" if wanted is None else wanted[1].partition(".")[0]
+    if not top or top in ("keras", "tensorflow", "tf_keras"):
+        return None
+    words = " ".join(str(error).split())[:600]
+    if "cannot import name" in words:
+        return None
+    message = f"{top} is installed and cannot be imported: {type(error).__name__}: {words}"
+    hint = f"Mend its installation, or use an interpreter in which `import {top}` works: --python PATH."
+    return EstimateError(message, "build", file, line, hint)
+
+
+def _is_of_project(package: str) -> bool:
+    """Whether a package is a folder of the user's."""
+    folders = os.environ.get("OOMLINT_FOLDERS", "").split(os.pathsep)
+    return bool(package) and any(one and Path(one, *package.split(".")).is_dir() for one in folders)
