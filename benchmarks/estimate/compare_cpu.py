@@ -3,9 +3,10 @@
     python benchmarks/estimate/compare_cpu.py [FILE] [NAME ...]
 
 The weights, the optimizer's state and the inputs are there before the step; compared is what the step takes on top.
-Each traced function of a line is simulated in the order that it took (cpu_orders.py) and compared with its own peak:
-what is ready together runs in another order in each, and the peaks differ with it. Of a line's three errors the middle
-one is its own; how many of all are how far off is said at the end.
+A step run operation by operation (`eager:`) has Python's order. Else each traced function of a line is simulated in the
+order that it took (cpu_orders.py) and compared with its own peak: what is ready together runs in another order in each,
+and the peaks differ with it. Of a line's errors the middle one is its own; how many of all are how far off is said at
+the end.
 Beside it, of the median peak: liveness without aliasing, forwarding or variables, and the formula that people copy
 (twice the outputs of all layers). Both engines of the comparison know the same graph.
 """
@@ -32,34 +33,40 @@ def estimates(row: dict) -> dict[str, Any]:
     import keras
     from cpu_orders import as_ran, unpacked
     from cpu_scratch import CPU_OVER, paged, scratch_of
-    from measure_cpu import BY_HAND, OPTIMIZERS, step_by_hand
+    from measure_cpu import BY_HAND, EAGER, OPTIMIZERS, step_by_hand
     from subjects import subject
 
     from oomlint.estimate.worker.graph import order
-    from oomlint.estimate.worker.graph.engine import inside
+    from oomlint.estimate.worker.graph.engine import eagerly, inside
     from oomlint.estimate.worker.graph.lives import simulate
     from oomlint.estimate.worker.graph.tracing import traced
     from oomlint.estimate.worker.graph.unrolled import unrolled
 
     made = eval(f"lambda: keras.optimizers.{OPTIMIZERS[row['optimizer']]}", {"keras": keras})
-    what = subject(row["model"].removeprefix(BY_HAND), row["batch"], made, row["policy"])
+    what = subject(row["model"].removeprefix(BY_HAND).removeprefix(EAGER), row["batch"], made, row["policy"])
     if row["model"].startswith(BY_HAND):
         step = step_by_hand(what.model)
         what.model.train_step = lambda parts: step(*parts)
-    program = unrolled(traced(what, as_run=True, on_cpu=True))
+    resident, eager = row["by"] == "resident", row["model"].startswith(EAGER)
+    if eager:
+        program, one_order = eagerly(what)
+        orders = [one_order]
+    else:
+        program = unrolled(traced(what, as_run=True, on_cpu=True))
+        orders = [as_ran(program, names) for names in unpacked(row["orders"])]
     given = sum(sum(op.outputs) for op in program.operations if op.type == "Argument")
-    resident = row["by"] == "resident"
     if resident:
         program = paged(program)
     draws = []
-    for names, truth in zip(unpacked(row["orders"]), row["peaks"]):
+    for one, truth in zip(orders, row["peaks"]):
         lives = simulate(
             program,
-            as_ran(program, names),
+            one,
             scratch=scratch_of(program, resident),
             inside=inside,
             rounding=64,
             over=CPU_OVER,
+            forwarding=not eager,
         )
         at = program.operations[lives.peak_at]
         draws.append(((lives.peak - given) / truth - 1, f"{at.name} {at.type}"))
@@ -109,7 +116,7 @@ def main(arguments: list[str]) -> None:
         if sizes:
             print(f"{name}: median {statistics.median(sizes):.1%}, worst {sizes[-1]:.1%}")
     far = [f"{error:+.1%}" for error in draws if abs(error) > FAR]
-    print(f"of {len(draws)} traced functions {len(far)} are off by more than {FAR:.0%}: {' '.join(far)}")
+    print(f"of {len(draws)} runs {len(far)} are off by more than {FAR:.0%}: {' '.join(far)}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ gives out and takes back, and for which operation. Here their bytes are added up
 (a chunk may be larger, by what happens to be free). What measure_cpu.py sees of the process from outside is the same
 within a few percent: pages blur it, what is not touched is not in it, and what Eigen packs for a product is. The order
 in which the operations ran is told by the same profile. With --show the buffers at the peak are printed, too.
+`eager:mlp:512:adam`: run operation by operation, as Python calls them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,17 @@ from functools import partial
 from typing import Any
 
 from cpu_orders import packed, profiled, ran
-from measure_cpu import BY_HAND, DRAWS, ENVIRONMENT, one_thread, prepared, split, traced_anew, with_median
+from measure_cpu import (
+    BY_HAND,
+    DRAWS,
+    EAGER,
+    ENVIRONMENT,
+    one_thread,
+    prepared,
+    split,
+    traced_anew,
+    with_median,
+)
 
 ROUNDING = 64  # bytes: a CPU's buffers are aligned to as many
 
@@ -78,12 +89,22 @@ def peak_of(step: list[tuple[bool, int, int, str]]) -> tuple[int, Counter[str]]:
     return peak, sizes
 
 
+def _eagerly(model: Any, *parts: Any) -> Any:
+    model.run_eagerly = True
+    return model.train_step(parts)
+
+
 def one_step(configuration: str) -> tuple[dict[str, object], Counter[str]]:
     """A line, and the buffers at the last peak."""
     import keras
 
     keras.utils.clear_session()
     model, batch_of, about = prepared(*split(configuration))
+    if configuration.startswith(EAGER):
+        step = partial(_eagerly, model)
+        step(*batch_of)
+        peak, sizes = peak_of(events(profiled(partial(step, *batch_of))))
+        return with_median(about, [peak], "allocations"), sizes
     peaks, orders = [], []
     for _ in range(DRAWS):
         step = traced_anew(model, configuration.startswith(BY_HAND))

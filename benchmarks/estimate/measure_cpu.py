@@ -48,6 +48,7 @@ DRAWS = 3
 STEPS = 5  # for each
 HOLE = int(ENVIRONMENT["MALLOC_MMAP_THRESHOLD_"])
 BY_HAND = "loop:"
+EAGER = "eager:"
 OPTIMIZERS = {
     "sgd": "SGD()",
     "momentum": "SGD(0.01, momentum=0.9)",
@@ -78,7 +79,7 @@ def prepared(
     import models
 
     keras.config.set_dtype_policy(policy)
-    case = models.case(name.removeprefix(BY_HAND))
+    case = models.case(name.removeprefix(BY_HAND).removeprefix(EAGER))
     model = case.model
     made = eval(f"keras.optimizers.{OPTIMIZERS[optimizer]}", {"keras": keras})
     model.compile(optimizer=made, loss=case.loss, jit_compile=False)

@@ -8,7 +8,9 @@ from oomlint.estimate.worker.graph import order
 from oomlint.estimate.worker.graph.cards import card_of
 from oomlint.estimate.worker.graph.compiled import compiled
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
+from oomlint.estimate.worker.graph.eager import as_run_eagerly
 from oomlint.estimate.worker.graph.einsums import copied
+from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.lives import Lives, simulate
 from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.graph.parts import layers_of, parts_of, timeline_of
@@ -26,6 +28,10 @@ GRAPH_WORDS = (
     "the order of the operations is that of TensorFlow's executor on a GPU, from its source; what each operation takes "
     "and gives back was compared with real steps on a CPU: half of them within 1%"
 )
+EAGER_WORDS = (
+    "the step runs operation by operation: a GradientTape keeps what gradients ask for, Python every gradient until "
+    "the step returns; compared with real steps on a CPU: half of them within 1%"
+)
 # benchmarks/estimate/compare_xla.py: of the ninth set 48 of 55 lay within at first, before anything was mended for it.
 XLA_RANGE = (0.15, 0.2)
 XLA_WORDS = (
@@ -36,18 +42,18 @@ XLA_WORDS = (
 
 def footprint(subject: Subject, program: str, gpu: str = "") -> Footprint:
     """Peak, parts and layers of a step. `program` is `graph`, `xla` or `eager`; `gpu` a card's name, or an amount."""
-    eager = program == "eager"
-    step = traced(subject, optimized=not eager, as_run=program == "graph")
-    unknown = step.unknown
+    lower, upper = XLA_RANGE if program == "xla" else GRAPH_RANGE
     if program == "xla":
-        lower, upper = XLA_RANGE
-        step, lives = compiled(step, card_of(gpu))
+        whole = traced(subject)
+        step, lives = compiled(whole, card_of(gpu))
+    elif program == "eager":
+        step, one_order = eagerly(subject)
+        whole, lives = step, _followed(step, one_order, forwarding=False)
     else:
-        lower, upper = GRAPH_RANGE
-        step = unrolled(step)
-        if any(operation.type.startswith(CONVOLUTIONS) for operation in step.operations):
-            upper = WITH_CONVOLUTIONS
-        lives = _followed(step, order.as_made(step) if eager else order.queued(step))
+        whole = step = unrolled(traced(subject, as_run=True))
+        lives = _followed(step, order.queued(step))
+    if program != "xla" and any(one.type.startswith(CONVOLUTIONS) for one in step.operations):
+        upper = WITH_CONVOLUTIONS
     state = state_bytes(subject.model, None if subject.mode == "predict" else subject.model.optimizer)
     parts = parts_of(step, lives) | {"weights": state["weights"], "optimizer_state": state["optimizer_state"]}
     return Footprint(
@@ -62,8 +68,19 @@ def footprint(subject: Subject, program: str, gpu: str = "") -> Footprint:
         peak_at=step.operations[lives.peak_at].name if lives.peak_at >= 0 else "",
         lower=lower,
         upper=upper,
-        assumptions=[XLA_WORDS if program == "xla" else GRAPH_WORDS, *_unknown(unknown)],
+        assumptions=[
+            {"xla": XLA_WORDS, "eager": EAGER_WORDS}.get(program, GRAPH_WORDS),
+            *_unknown(whole.unknown),
+        ],
     )
+
+
+def eagerly(subject: Subject) -> tuple[Program, list[int]]:
+    """What runs of a step operation by operation, and in which order."""
+    step = traced(subject, optimized=False)
+    if any(operation.type in LOOPS for operation in step.operations):
+        step = traced(subject)  # how many rounds a loop has shows once constants are folded
+    return as_run_eagerly(step)
 
 
 def _unknown(outputs: int) -> list[str]:
@@ -82,5 +99,6 @@ def peak_of(program: Program) -> Lives:
     return _followed(program, order.queued(program))
 
 
-def _followed(program: Program, one_order: list[int]) -> Lives:
-    return simulate(program, one_order, scratch=partial(copied, program), inside=inside)
+def _followed(program: Program, one_order: list[int], forwarding: bool = True) -> Lives:
+    scratch = partial(copied, program)
+    return simulate(program, one_order, scratch=scratch, inside=inside, forwarding=forwarding)

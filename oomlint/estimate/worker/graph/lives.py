@@ -64,21 +64,25 @@ def simulate(
     inside: Callable[[Program], int] = lambda body: 0,
     rounding: int = ROUNDING,
     aliasing: bool = True,
+    forwarding: bool = True,
     over: Mapping[str, tuple[int, int]] = OVER,
 ) -> Lives:
     """Bytes that the step takes beside its variables.
 
     `scratch` is what an operation takes while it runs and gives back; `inside` the peak of a loop's body. Without
-    `aliasing` every output has a buffer of its own: what plain liveness would say, for comparison.
+    `forwarding` nothing is written over an input that ends. Without `aliasing` every output has a buffer of its own:
+    what plain liveness would say, for comparison.
     """
     simulation = _Simulation(program, scratch, inside)
     simulation.rounding, simulation.aliasing, simulation.over = rounding, aliasing, over
+    simulation.forwarding = forwarding and aliasing
     return simulation.run(order)
 
 
 class _Simulation:
     rounding = ROUNDING
     aliasing = True
+    forwarding = True
     over: Mapping[str, tuple[int, int]] = OVER
 
     def __init__(
@@ -169,7 +173,7 @@ class _Simulation:
             at, source = self.over[operation.type]
             candidates = given[source : source + 1]
         forwarded = None
-        if self.aliasing and 0 <= at < len(operation.outputs):
+        if self.forwarding and 0 <= at < len(operation.outputs):
             forwarded = self._forwarded(operation.outputs[at], candidates, given)
         return [
             forwarded if position == at and forwarded is not None else self._allocate(size, number)

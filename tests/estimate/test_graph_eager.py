@@ -1,0 +1,105 @@
+"""What a step run operation by operation keeps: by hand, and beside one that TensorFlow really ran."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from estimate.graph_programs import MIB, op, program
+
+from oomlint.estimate.worker.graph.eager import as_run_eagerly
+from oomlint.estimate.worker.graph.lives import simulate
+
+SCRIPTS = Path(__file__).parents[2] / "benchmarks" / "estimate"
+
+
+def peak(made) -> int:
+    eager, order = as_run_eagerly(made)
+    return simulate(eager, order, forwarding=False).peak
+
+
+def test_nothing_is_written_over_an_input():
+    made = program(op("Argument", mib=1), op("Conv2D", 0, mib=8), op("Relu", 1, mib=8))
+    assert simulate(made, [0, 1, 2]).peak == 9 * MIB
+    assert peak(made) == 17 * MIB
+
+
+def test_the_tape_keeps_what_a_gradient_asks_for_if_only_for_a_shape():
+    # The gradient of a sum asks for the shapes of its inputs, that of an addition of a bias for nothing.
+    def step(adding: str):
+        return program(
+            replace(op("ReadVariableOp", name="read", mib=2), variable="w"),  # counted with the weights
+            op("MatMul", 0, name="product", mib=8),
+            op(adding, 1, name="sum", mib=8),
+            op("Softmax", 2, name="out", mib=8),  # asks for its output
+            op("Neg", 3, name="gradient_tape/out/Neg", mib=8),
+            op("Mul", 4, 0, name="gradient_tape/product/MatMul", mib=2),
+        )
+
+    # At the gradient of `out`: its output and the gradient, and of the addition what the tape kept: the product.
+    assert peak(step("BiasAdd")) == 16 * MIB
+    assert peak(step("AddV2")) == 24 * MIB
+
+
+def test_gradients_are_there_until_the_step_returns():
+    made = program(
+        replace(op("ReadVariableOp", name="read", mib=1), variable="w"),
+        op("MatMul", 0, name="product", mib=1),
+        op("MatMul", 1, name="gradient_tape/product/MatMul", mib=8),
+        op("Mul", 2, name="sgd/Mul", mib=8),
+        op("Mul", 3, name="sgd/Mul_1", mib=8),
+    )
+    # The gradient, what is read and what is made of it.
+    assert peak(made) == 24 * MIB
+
+
+@pytest.mark.parametrize(
+    ("rounds", "weights", "at_once"),
+    [
+        (4, 40, 4 * 40),
+        # Added up are more than four of more than 128 MiB: the fifth makes one of all.
+        (100, 40, 4 * 40),
+        # Of 1 MiB 128 are there, and the next makes one of all.
+        (200, 1, 128),
+    ],
+)
+def test_each_round_of_a_loop_has_a_gradient_of_its_own_for_the_weights(rounds, weights, at_once):
+    read = replace(op("ReadVariableOp", mib=weights), variable="w")
+    body = replace(program(op("Given", mib=1), read, op("MatMul", 0, 1, mib=1)), arguments=(0,))
+    condition = replace(program(op("Given", mib=1), op("Less", 0, mib=1)), arguments=(0,))
+    made = program(
+        op("Argument", mib=1),
+        replace(op("While", 0, name="rnn/while", mib=1), body=body, condition=condition, rounds=rounds),
+        op("Mul", 1, name="gradient_tape/rnn/while", mib=1),
+    )
+    eager, _ = as_run_eagerly(made)
+    assert [sum(one.outputs) for one in eager.operations if one.type == "Kept"] == [at_once * MIB]
+
+
+@pytest.mark.parametrize(
+    "model", ["mlp_norm_dropout:8:adam", "cifar_resnet20:2:momentum", "simple_rnn:4:adam"]
+)
+def test_beside_steps_that_tensorflow_ran(model, tmp_path):
+    # What the allocator gave out and took back while the step ran, as the profiler tells it.
+    environment = os.environ | {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    told = subprocess.run(
+        [sys.executable, SCRIPTS / "measure_allocations.py", f"eager:{model}"],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(told.stdout.splitlines()[-1])
+    compared = subprocess.run(
+        [sys.executable, "-c", f"""
+import json, sys
+sys.path.insert(0, {str(SCRIPTS)!r})
+import compare_cpu
+print(json.dumps(compare_cpu.estimates(json.load(open({str(rows)!r})))["ours"]))
+"""],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert abs(json.loads(compared.stdout.splitlines()[-1])) < 0.03
