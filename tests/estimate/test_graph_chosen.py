@@ -43,6 +43,13 @@ def test_as_many_as_there_are(loss: Any):
     assert program.unknown == 0
 
 
+def test_the_estimate_says_so():
+    from oomlint.estimate.worker.graph.engine import footprint
+
+    said = footprint(subject_of(with_a_mask, Spec((4, 6, 6), "int32")), "graph").assumptions
+    assert any("as large as if all were chosen" in one for one in said)
+
+
 def test_a_bound_that_contradicts_the_code_is_left_out():
     """Half of the dots are labelled, the code says: 72 rows, which no 144 can be."""
     from oomlint.estimate.worker.graph.tracing import traced

@@ -313,3 +313,50 @@ def test_operations_of_keras_on_data_in_a_class(tmp_path: Path, monkeypatch: pyt
         model.fit(pictures.x, pictures.y, batch_size=16)
     """
     assert build(tmp_path, text, monkeypatch).data[0].shape == (16, 28, 28, 1)
+
+
+def test_sizes_of_pictures_in_names_of_more_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import keras
+
+        low_height, low_width, number_channels, upscale_factor = read("settings.bin")
+        pictures = keras.Input((low_height, low_width, number_channels))
+        larger = keras.layers.UpSampling2D(upscale_factor)(pictures)
+        model = keras.Model(pictures, keras.applications.VGG16(include_top=False, weights=None)(larger))
+        model.compile("sgd", "mse")
+        model.fit(x, y, batch_size=2)
+    """
+    found = dict(one.split("=") for one in needs(tmp_path, text, monkeypatch))
+    assert found == {"low_height": "64", "low_width": "64", "number_channels": "3", "upscale_factor": "2"}
+
+
+def test_a_model_that_takes_no_array_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """No shape is proposed of which it is known that it does not work."""
+    from oomlint.estimate.request import Request
+    from oomlint.estimate.slicing.script import slice_script
+    from oomlint.estimate.worker.building import build as build_request
+    from oomlint.estimate.worker.needed import all_of
+
+    text = """
+        import keras
+
+        class Edges(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.head = keras.layers.Dense(3)
+
+            def call(self, graph):
+                return self.head(graph["nodes"])
+
+        model = Edges()
+        model.compile("sgd", "mse")
+        model.fit(graphs, labels, batch_size=8)
+    """
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch)
+    assert "for example --input-shape" in caught.value.hint
+    found = slice_script(tmp_path / "train.py")
+    request = Request(str(tmp_path / "train.py"), source=found.text, names=found.names)
+    hint = all_of(caught.value, request, build_request).hint
+    assert hint.startswith("None of the usual shapes of one sample does (")
+    assert "FILE.py:function" in hint

@@ -186,6 +186,8 @@ def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[
     side = side_of(name)
     if side is not None:
         yield name, 3 if side == 2 else 224
+    elif found := _OF_PICTURES.fullmatch(name.lower()):
+        yield name, (3, 64, 2)[(found.lastindex or 1) - 1]
     elif isinstance(role, int):
         yield name, role
     elif role is not None and of_targets(name):
@@ -196,6 +198,9 @@ def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[
     yield name, 10
     yield name, (1000, 16)
 
+
+# Channels, sides and scales of pictures, in names of more words: `number_channels`, `lr_height`, `upscale_factor`.
+_OF_PICTURES = re.compile(r"\w+_(channels?)|\w+_(height|width|rows|cols)|(\w*scale|\w*factor)")
 
 # Data as it usually is: a vocabulary of 10,000, sequences of 100, 16 features.
 _USUAL = {

@@ -6,6 +6,7 @@ from functools import partial
 
 from oomlint.estimate.worker.graph import order
 from oomlint.estimate.worker.graph.cards import card_of
+from oomlint.estimate.worker.graph.chosen import WORDS
 from oomlint.estimate.worker.graph.compiled import compiled
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.eager import as_run_eagerly
@@ -70,7 +71,7 @@ def footprint(subject: Subject, program: str, gpu: str = "") -> Footprint:
         upper=upper,
         assumptions=[
             {"xla": XLA_WORDS, "eager": EAGER_WORDS}.get(program, GRAPH_WORDS),
-            *_unknown(whole.unknown),
+            *_unknown(whole),
         ],
     )
 
@@ -83,10 +84,10 @@ def eagerly(subject: Subject) -> tuple[Program, list[int]]:
     return as_run_eagerly(step)
 
 
-def _unknown(outputs: int) -> list[str]:
-    if not outputs:
-        return []
-    return [f"{outputs} tensors have no static shape: their sides of unknown length are taken as one"]
+def _unknown(step: Program) -> list[str]:
+    words = f"{step.unknown} tensors have no static shape: their sides of unknown length are taken as one, "
+    words += "so that more may be needed"
+    return [WORDS] * bool(step.bounded) + [words] * bool(step.unknown)
 
 
 def inside(body: Program) -> int:
