@@ -48,9 +48,18 @@ _LONGEST_ROW = 1024 * 16
 # (xla/service/gpu/model/hlo_op_profiles_data.h).
 _RANDOM, _ERF, _TANH = 40, 24, 12
 _CYCLES = {"Tanh": 467, "Sin": 958, "Cos": 978, "Exp": 79, "Expm1": 190, "Log": 166, "Log1p": 229}
-# All else is computed while memory is waited for, but for a twentieth (kMemoryComputeParallelism in
-# xla/service/gpu/model/gpu_performance_model_base.h): 1.5 TB/s beside 10 T operations/s.
-_STEP = 0.05 * 1.5 / 10
+# The cycles of others in float32 there; three where there is no figure (kDefaultFlopsPerElement in
+# gpu_hlo_cost_analysis.cc), and those of several operations are added up.
+_SIMPLE = {
+    **dict.fromkeys("Add AddV2 BiasAdd Sub".split(), 7),
+    **dict.fromkeys("RealDiv Reciprocal".split(), 19),
+    **dict.fromkeys("SigmoidGrad TanhGrad".split(), 13),
+    "SquaredDifference": 10,
+}
+_CYCLES_OF_OTHERS, _CYCLES_OF_A_SUM = 3, 7
+# They pass while memory is waited for, but for a twentieth (kMemoryComputeParallelism in
+# xla/service/gpu/model/gpu_performance_model_base.h): 3.35 TB/s beside 67 T operations/s of an H100.
+_CYCLE = 0.05 * 3.35 / 67
 
 
 def kind_of(operation: Operation) -> str:
@@ -97,4 +106,7 @@ def cost_of(operation: Operation) -> float:
         return _TANH * _CYCLES[operation.type] / _CYCLES["Tanh"] * elements
     if operation.type.startswith(("Stateless", "Random")) and operation.type not in LOOPS:
         return _RANDOM * elements
-    return _STEP * elements
+    cycles = _SIMPLE.get(operation.type, _CYCLES_OF_OTHERS)
+    if operation.type == "AddN":
+        cycles = _CYCLES_OF_A_SUM * max(len(operation.inputs) - 1, 1)
+    return _CYCLE * cycles * elements

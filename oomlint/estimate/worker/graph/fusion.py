@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import math
-from itertools import islice
 
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
@@ -17,21 +16,12 @@ from oomlint.estimate.worker.graph.costs import REDUCTIONS, cost_of, is_by_row, 
 from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, summed_rows
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, waits_for
 from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas, is_lent_memory
+from oomlint.estimate.worker.graph.reading import Reading, pieces_of, share_of
 
 # What windows that overlap compute again for each.
 _LIGHT = RELUS | {"BiasAdd", "Cast", "ConcatV2", "Pad", "PadV2", "Padded"}
-# What stays in the second-level cache (40 MiB on an A100, 50 on an H100), and how long reading it again takes beside
-# memory (kL2CacheSpeedup in xla/service/gpu/model/gpu_performance_model_base.cc).
-_CACHE = 40 << 20
-_AGAIN = 1 / 2.5
-# What reads elements at other places than it writes them, and at how many places one kernel reads the same
-# (kAllowedCodeDuplication in xla/service/fusion_node_indexing_evaluation.cc).
-_MOVING = frozenset(
-    """
-    BatchToSpaceND BroadcastTo ConcatV2 DepthToSpace GatherV2 MirrorPad Pack Pad PadV2 ReverseV2 Roll Slice
-    SpaceToBatchND SpaceToDepth Split SplitV StridedSlice Tile Transpose Unpack
-    """.split()
-)
+# At how many places one kernel reads the same (kAllowedCodeDuplication in
+# xla/service/fusion_node_indexing_evaluation.cc).
 _TIMES = 15
 # What reads zeros that the unit before it compares with, only since the two may be one kernel.
 _WINDOWS = ("MaxPool", "MaxPool3D", "PoolWindows")
@@ -44,13 +34,9 @@ _FEW_SUMS, _MORE = 108 * _WARP, 1.5
 _JOINED = 10
 # Functions of one argument that Triton computes (xla/backends/gpu/codegen/triton/support.cc).
 _OF_ONE = frozenset("Sin Cos Exp Log Log1p Expm1 Tanh Sqrt Rsqrt Neg Abs".split())
-# What a kernel's start costs, as bytes that could have been moved meanwhile (about 1 us at 3 TB/s).
-_START = 3_000_000
 # The error function of what a kernel wrote in that very shape is computed again (two_branches_of_functions), that of a
 # product which has another shape meanwhile is kept.
 _AT_ONCE = 0.25
-
-Places = set[tuple[int, ...]]
 
 
 def kernels(program: Program, card: Card = HOPPER) -> Program:
@@ -60,7 +46,7 @@ def kernels(program: Program, card: Card = HOPPER) -> Program:
 
 class _Fusion:
     def __init__(self, program: Program, card: Card) -> None:
-        self.channels_first = card.channels_first
+        self.channels_first, self.card = card.channels_first, card
         left_to_cublas = by_cublas(program, card)
         self.operations = program.operations
         self.kinds = [kind_of(operation) for operation in self.operations]
@@ -94,11 +80,8 @@ class _Fusion:
         self.gone: set[int] = set()
         if not left_to_cublas:
             self._begin_products()
-        # How each reads its sources: a path of what moves elements for each place that they are read at.
-        self.places: list[dict[int, Places]] = [
-            {source: {(number,) if operation.type in _MOVING else ()} for source in self.reads[number]}
-            for number, operation in enumerate(self.operations)
-        ]
+        self.reading = Reading(self.operations, self.kinds, self.reads, self.sizes, self._origin, card)
+        self.places = self.reading.places
         # Kernels of Triton, which write beside what they read.
         self.by_row = {number for number, one in enumerate(self.operations) if card.triton and is_by_row(one)}
         self.grown: set[int] = set()  # with others in it that are not light
@@ -229,33 +212,23 @@ class _Fusion:
             return -1
         if len(readers) > 1 and any(self._is_summed_at_once(number, reader) for reader in readers):
             return -1
-        if any(len(self.places[reader][number]) > _TIMES for reader in readers):
+        if any(pieces_of(self.places[reader][number]) > _TIMES for reader in readers):
             return -1
         cost = self.costs[number]
-        alone = _START + self.sizes[number] + cost
-        alone += sum(self._read(source, ways) for source, ways in self.places[number].items())
+        alone = self.card.start + self.sizes[number] + cost
+        alone += sum(self.reading.time(source, ways) for source, ways in self.places[number].items())
         fused = 0.0
         for reader in readers:
             ways = self.places[reader][number]
-            alone += self._read(number, ways)
-            fused += cost * len(ways) * max(self.operations[reader].overlap, 1.0)
+            alone += self.reading.time(number, ways)
+            fused += cost * share_of(ways) * max(self.operations[reader].overlap, 1.0)
             for source in self.reads[number]:
-                before = self.places[reader].get(source, set())
+                before = self.places[reader].get(source, {})
                 if self.operations[source].type == "Zeros" and self.operations[reader].type in _WINDOWS:
-                    before = set()  # it has none of its own
-                after = self._joined(ways, number, source) | before
-                fused += self._read(source, after) - self._read(source, before)
+                    before = {}  # it has none of its own
+                after = before | self.reading.joined(ways, number, source)
+                fused += self.reading.time(source, after) - self.reading.time(source, before)
         return alone - fused
-
-    def _read(self, source: int, ways: Places) -> float:
-        """Bytes from memory; what is read again comes from the cache, if it has room there."""
-        size = self.sizes[source]
-        again = _AGAIN if size <= _CACHE else 1.0
-        return size * (1 + again * (len(ways) - 1)) if ways else 0.0
-
-    def _joined(self, ways: Places, number: int, source: int) -> Places:
-        """At which places a reader reads the source if it computes what it reads in these ways itself."""
-        return {way + place for way in ways for place in self.places[number][source]}
 
     def _is_summed_at_once(self, number: int, reader: int) -> bool:
         """Few rows and few sums: the sum's kernel writes what it sums for the others, too. Not where that is a cast."""
@@ -268,7 +241,7 @@ class _Fusion:
         given, made = self.operations[number].shapes, self.operations[reader].shapes
         if self.operations[reader].type not in ("Mean", "Sum") or not given or not made:
             return False
-        read = sum(self._read(source, ways) for source, ways in self.places[number].items())
+        read = sum(self.reading.time(source, ways) for source, ways in self.places[number].items())
         series = len(given[0]) == 3 and math.prod(made[0]) > _FEW_SUMS
         if series and read < _MORE * self.sizes[number]:
             return False  # of one other tensor, by many threads; not seen of pictures (attention_gate_cnn)
@@ -278,7 +251,7 @@ class _Fusion:
         """Whether windows that overlap would compute too much more than once."""
         if self.operations[reader].overlap <= 1:
             return False
-        return self.sizes[number] > _CACHE or number in self.grown
+        return self.sizes[number] > self.card.cache or number in self.grown
 
     def _fuse(self, number: int) -> set[int]:
         """Its readers read what it read. Gives back those whose gain is another now."""
@@ -287,10 +260,10 @@ class _Fusion:
             self.reads[reader].discard(number)
             self.reads[reader] |= sources
             ways = self.places[reader].pop(number)
-            self.costs[reader] += self.costs[number] * len(ways)
+            self.costs[reader] += self.costs[number] * share_of(ways)
             for source in sources:
-                both = self._joined(ways, number, source) | self.places[reader].get(source, set())
-                self.places[reader][source] = set(islice(both, _TIMES + 1))
+                joined = self.reading.joined(ways, number, source)
+                self.places[reader][source] = self.places[reader].get(source, {}) | joined
             if number in self.by_row:
                 self.by_row.add(reader)
             if self.sizes[reader] >= self.scratch[number]:  # not what only sums it

@@ -124,6 +124,11 @@ def target_for(gpu_name: str, usable_bytes: int) -> Target:
     return Target(gpu.name, like.capability, _proto(like, gpu.memory), assumption)
 
 
+def figures_of(gpu_name: str) -> Card:
+    """The figures of a card, or of the one that stands for it."""
+    return CARDS[_described(find_gpu(gpu_name) or GPUS[_UNNAMED]).name]
+
+
 def _described(gpu: Gpu) -> Gpu:
     """The card itself, else the one nearest in capability and then in memory whose figures are known.
 
