@@ -44,6 +44,27 @@ def copied(program: Program, operation: Operation) -> int:
     return sum(made[:-1])  # the last is the output
 
 
+def matrices_of(operation: Operation, shapes: list[tuple[int, ...]]) -> tuple[int, int, int, int] | None:
+    """Products at once, rows, what is summed over, columns of an Einsum of two; None where it is no such product."""
+    if len(shapes) != 2 or "," not in operation.equation:
+        return None
+    operands, wanted, named = _labels(operation.equation, [len(shape) for shape in shapes])
+    kinds = _kinds(operands, wanted, named)
+    lengths = {
+        label: side
+        for labels, shape in zip(operands, shapes, strict=True)
+        for label, side in zip(labels, shape)
+    }
+    if any(kind in (_BROADCAST, _SUMMED) for kind in kinds.values()):
+        return None
+
+    def product(kind: int, operand: list[int]) -> int:
+        return math.prod(lengths[label] for label in set(operand) if kinds[label] == kind)
+
+    left, right = operands
+    return product(_BATCH, left), product(_FREE, left), product(_CONTRACTED, left), product(_FREE, right)
+
+
 def _labels(equation: str, ranks: list[int]) -> tuple[list[list[int]], list[int], int]:
     """Numbers for the letters, as they first come, and how many; the sides of an ellipsis are numbered after them."""
     given, _, output = equation.replace(" ", "").replace("...", ".").partition("->")

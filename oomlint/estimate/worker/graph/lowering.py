@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from oomlint.estimate.worker.graph.ahead import write_ahead
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS, Copies, source_of
+from oomlint.estimate.worker.graph.eights import fill_up_to_eights
 from oomlint.estimate.worker.graph.equals import merge_equals
 from oomlint.estimate.worker.graph.merging import merge_products
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
@@ -106,6 +107,8 @@ def lowered(program: Program, channels_first: bool = False, cublas: bool = False
     _write_differences(program, operations)
     merge_products(program, operations)
     write_ahead(program, operations)
+    if cublas:
+        fill_up_to_eights(operations)
     return _in_order(replace(program, operations=operations))
 
 

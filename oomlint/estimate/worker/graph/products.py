@@ -59,6 +59,8 @@ def _does_not_fit(operation: Operation, program: Program) -> bool:
     if not is_lent_memory(operation, program) or operation.type == "Einsum" or not operation.inputs:
         return False
     heads = program.operations[source_of(program.operations, operation.inputs[0])]
+    if heads.type == "Padded":
+        heads = program.operations[source_of(program.operations, heads.inputs[0])]
     if not _is_exchanged(heads, program) or len(heads.shapes[0]) != 4:
         return False
     _, positions, count, width = heads.shapes[0]
