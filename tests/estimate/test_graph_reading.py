@@ -79,3 +79,13 @@ def test_what_starting_a_kernel_costs_follows_the_memory_s_speed():
     starts = [card_of(name).start for name in ("T4", "A100-40GB", "H100-80GB")]
     assert starts == pytest.approx([320e3, 1555e3, 3352e3])
     assert card_of("H100-80GB") == HOPPER
+
+
+def test_ways_that_are_too_many_are_counted_together():
+    # Each of forty pieces reads by itself, as does every piece that computes one of them again: what is kept of a
+    # tensor that is read so must not double with each.
+    found = reading()
+    for _ in range(40):
+        found.add(2, 0, found.joined({-1: Place(1.0, 1)}, 1, 0))
+    assert len(found.places[2][0]) <= 17
+    assert share_of(found.places[2][0]) == 41  # with itself, where it writes

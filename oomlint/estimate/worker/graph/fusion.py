@@ -262,8 +262,7 @@ class _Fusion:
             ways = self.places[reader].pop(number)
             self.costs[reader] += self.costs[number] * share_of(ways)
             for source in sources:
-                joined = self.reading.joined(ways, number, source)
-                self.places[reader][source] = self.places[reader].get(source, {}) | joined
+                self.reading.add(reader, source, self.reading.joined(ways, number, source))
             if number in self.by_row:
                 self.by_row.add(reader)
             if self.sizes[reader] >= self.scratch[number]:  # not what only sums it

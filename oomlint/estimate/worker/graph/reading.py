@@ -35,6 +35,8 @@ class Place(NamedTuple):
 
 Ways = dict[int, Place]  # by what reads there
 _AS_WRITTEN = -1
+_TOGETHER = -(2**40)  # where they are too many to be told apart
+_MOST = 16
 
 
 class Reading:
@@ -98,6 +100,14 @@ class Reading:
             self.count += 1  # its own piece of code there
             found[self.count] = Place(place.share * share, place.pieces * pieces)
         return found
+
+    def add(self, reader: int, source: int, ways: Ways) -> None:
+        """The reader reads the source in these ways as well."""
+        both = self.places[reader].get(source, {}) | ways
+        if len(both) > _MOST:
+            rest = {_AS_WRITTEN: both.pop(_AS_WRITTEN)} if _AS_WRITTEN in both else {}
+            both = {**rest, _TOGETHER: Place(share_of(both), min(pieces_of(both), 1 << 20))}
+        self.places[reader][source] = both
 
 
 def share_of(ways: Ways) -> float:
