@@ -65,11 +65,14 @@ def case(name: str) -> Case:
             import ninth_other_models
             import seventh_look_models
             import sixth_look_models
+            import tenth_look_models
+            import tenth_other_models
             import third_look_models  # all need TensorFlow
 
             known = third_look_models.BUILDERS | fourth_look_models.BUILDERS | fifth_look_models.BUILDERS
             known |= sixth_look_models.BUILDERS | seventh_look_models.BUILDERS | eighth_look_models.BUILDERS
             known |= eighth_xla_models.BUILDERS | ninth_look_models.BUILDERS | ninth_other_models.BUILDERS
+            known |= tenth_look_models.BUILDERS | tenth_other_models.BUILDERS
         return known[name]()
     return BUILDERS[name]()
 

@@ -8,6 +8,7 @@ has ended (EinsumOp in tensorflow/core/kernels/linalg/einsum_op_impl.h, the same
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from oomlint.estimate.worker.graph.operations import Operation, Program
 
@@ -63,6 +64,25 @@ def matrices_of(operation: Operation, shapes: list[tuple[int, ...]]) -> tuple[in
 
     left, right = operands
     return product(_BATCH, left), product(_FREE, left), product(_CONTRACTED, left), product(_FREE, right)
+
+
+def interleaved(operation: Operation, shapes: list[tuple[int, ...]]) -> tuple[bool, bool, bool] | None:
+    """Of both operands and the product: whether what becomes rows and what becomes columns take turns in it.
+
+    None where it is not one product of two. Sides of all products at once, the heads of attention, do not count.
+    """
+    if matrices_of(operation, shapes) is None:
+        return None
+    operands, wanted, named = _labels(operation.equation, [len(shape) for shape in shapes])
+    kinds = _kinds(operands, wanted, named)
+
+    def turns(labels: list[int], columns: set[int]) -> int:
+        sides = [label in columns for label in labels if kinds[label] != _BATCH]
+        return sum(one != other for one, other in pairwise(sides))
+
+    summed = {label for label, kind in kinds.items() if kind == _CONTRACTED}
+    left, right = operands
+    return turns(left, summed) > 1, turns(right, summed) > 1, turns(wanted, set(right)) > 1
 
 
 def _labels(equation: str, ranks: list[int]) -> tuple[list[list[int]], list[int], int]:

@@ -33,7 +33,7 @@ EAGER_WORDS = (
     "the step runs operation by operation: a GradientTape keeps what gradients ask for, Python every gradient until "
     "the step returns; compared with real steps on a CPU: half of them within 1%"
 )
-# benchmarks/estimate/compare_xla.py: of the ninth set 48 of 55 lay within at first, before anything was mended for it.
+# benchmarks/estimate/compare_xla.py: of the tenth set 46 of 49 lay within at first, before anything was mended for it.
 XLA_RANGE = (0.15, 0.2)
 XLA_WORDS = (
     "what XLA fuses is estimated by rules: beside its own compiler half of the models of new kinds were within "

@@ -12,6 +12,7 @@ from oomlint.estimate.worker.graph.ahead import write_ahead
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS, Copies, source_of
 from oomlint.estimate.worker.graph.eights import fill_up_to_eights
 from oomlint.estimate.worker.graph.equals import merge_equals
+from oomlint.estimate.worker.graph.exchanges import exchange_for_products
 from oomlint.estimate.worker.graph.merging import merge_products
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
 from oomlint.estimate.worker.graph.products import multiply_over_one
@@ -107,6 +108,7 @@ def lowered(program: Program, channels_first: bool = False, cublas: bool = False
     _write_differences(program, operations)
     merge_products(program, operations)
     write_ahead(program, operations)
+    exchange_for_products(operations)
     if cublas:
         fill_up_to_eights(operations)
     return _in_order(replace(program, operations=operations))
