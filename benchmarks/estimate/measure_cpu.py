@@ -11,7 +11,8 @@ times. `loop:mlp:512:adam`: a loop written by hand.
 Whatever its size, malloc takes a buffer out of a hole of the heap that is large enough, and tracing leaves holes
 (28 MiB with tabular_transformer). Their pages are resident already, or, once trimmed, are touched by small objects too
 and stay: 12 of 38 MiB after a step of cifar_resnet20. So the holes are filled before, and the heap is not trimmed: a
-step repeats to 0.2 MiB, and what it took is gone after it.
+step repeats to 0.2 MiB, and what it took is gone after it. Of steps whose loops make tensors of less than 8 KiB, which
+lie in the heap, it says too little: measure_allocations.py is for those.
 
 What is ready at the same time runs in an order that is another for each traced function (order.py says why), and the
 peak with it. So the step is traced anew several times: a line has the peak of each, their median, and the order in

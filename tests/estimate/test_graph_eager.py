@@ -36,7 +36,7 @@ def test_the_tape_keeps_what_a_gradient_asks_for_if_only_for_a_shape():
             replace(op("ReadVariableOp", name="read", mib=2), variable="w"),  # counted with the weights
             op("MatMul", 0, name="product", mib=8),
             op(adding, 1, name="sum", mib=8),
-            op("Softmax", 2, name="out", mib=8),  # asks for its output
+            op("Tanh", 2, name="out", mib=8),  # asks for its output
             op("Neg", 3, name="gradient_tape/out/Neg", mib=8),
             op("Mul", 4, 0, name="gradient_tape/product/MatMul", mib=2),
         )

@@ -46,6 +46,9 @@ OUTPUTS = frozenset(
     SegmentMax SelectV2 Selu Sigmoid Slice Softmax Sqrt Tanh UnsortedSegmentMax
     """.split()
 )
+# Keras hangs what it was given on what a softmax gives, for a loss to find (`_keras_logits` in
+# keras/src/backend/tensorflow/nn.py).
+WITH_LOGITS = "Softmax"
 LOSSES = (
     "SoftmaxCrossEntropyWithLogits",
     "SparseSoftmaxCrossEntropyWithLogits",
@@ -150,7 +153,7 @@ def _last_of_gradients(operations: list[Operation], first: int, last: int) -> di
 def _asked_for(operation: Operation, number: int) -> list[Output]:
     """The inputs and outputs that the tape keeps of an operation."""
     kept: list[Output] = []
-    if operation.type not in NO_INPUTS:
+    if operation.type not in NO_INPUTS or operation.type == WITH_LOGITS:
         unused = UNUSED_INPUTS.get(operation.type, -1)
         kept += [source for position, source in enumerate(operation.inputs) if position != unused]
     if operation.type in OUTPUTS:
