@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from estimate.graph_programs import MIB, op
+from estimate.graph_programs import MIB, op, program
 
 from oomlint.estimate.worker.graph.compiled import compiled, occupied
 from oomlint.estimate.worker.graph.lowering import lowered
+from oomlint.estimate.worker.graph.merging import merge_products
 from oomlint.estimate.worker.graph.operations import Operation, Program
 from oomlint.estimate.worker.graph.schedules import depth_first, frees_most
 from oomlint.estimate.worker.graph.together import together
@@ -221,3 +222,23 @@ def test_where_cublas_multiplies_a_relu_s_gradient_asks_the_product():
         found = lowered(step, cublas=cublas).operations
         mask = next(one for one in found if one.name == "ReluGrad/positive")
         assert found[mask.inputs[0][0]].type == asked
+
+
+def test_products_are_not_merged_into_a_circle():
+    # The second of each pair waits for the first of the other: one pair can be one product, both cannot.
+    made = program(
+        op("Argument", mib=1, name="x"),
+        op("Argument", mib=1, name="y"),
+        replace(op("ReadVariableOp", mib=1, name="first"), variable="v"),
+        replace(op("ReadVariableOp", mib=1, name="second"), variable="w"),
+        op("MatMul", 0, 2, mib=1),
+        op("MatMul", 1, 3, mib=1),
+        op("Neg", 5, mib=1),
+        op("Neg", 4, mib=1),
+        op("MatMul", 6, 2, mib=1),
+        op("MatMul", 7, 3, mib=1),
+    )
+    operations = list(made.operations)
+    merge_products(made, operations)
+    assert [one.type for one in operations[len(made.operations) :]] == ["MatMul"]
+    assert [number for number, one in enumerate(operations) if one.type == "Slice"] == [4, 8]

@@ -29,7 +29,7 @@ def merge_products(program: Program, operations: list[Operation]) -> None:
         by_weight.setdefault((operation.type, *_value_of(weight, program)), []).append(number)
     merged: set[int] = set()
     for members in by_tensor.values():
-        if len(members) > 1 and not _waits(members, program):
+        if len(members) > 1 and not _waits(members, operations):
             _merge(members, program, operations)
             merged.update(members)
     for members in by_weight.values():
@@ -40,13 +40,14 @@ def merge_products(program: Program, operations: list[Operation]) -> None:
             shapes = program.operations[member].shapes
             for group in groups:
                 alike = program.operations[group[0]].shapes == shapes
-                if alike and not _waits([*group, member], program):
+                if alike and not _waits([*group, member], operations):
                     group.append(member)
                     break
             else:
                 groups.append([member])
         for group in groups:
-            if len(group) > 1:
+            # What was merged meanwhile may make one of them wait for another.
+            if len(group) > 1 and not _waits(group, operations):
                 _merge(group, program, operations)
                 merged.update(group)
     _merge_gradients(program, operations, merged)
@@ -79,7 +80,7 @@ def _merge_gradients(program: Program, operations: list[Operation], merged: set[
             len(members) < 2
             or not small
             or not any(width % _TILE for width in widths)
-            or _waits(members, program)
+            or _waits(members, operations)
         ):
             continue
         joined = len(operations)
@@ -114,11 +115,11 @@ def _merge(members: list[int], program: Program, operations: list[Operation]) ->
         operations[one] = replace(operations[one], type="Slice", inputs=((whole, 0),))
 
 
-def _waits(members: list[int], program: Program) -> bool:
-    """Whether one of them waits for another."""
+def _waits(members: list[int], operations: list[Operation]) -> bool:
+    """Whether one of them waits for another, with what is merged so far."""
 
     def sources(number: int) -> set[int]:
-        operation = program.operations[number]
+        operation = operations[number]
         return {*(source for source, _ in operation.inputs), *operation.controls}
 
     return any(waits_for(member, set(members), sources) for member in members)
