@@ -103,3 +103,21 @@ print(json.dumps(compare_cpu.estimates(json.load(open({str(rows)!r})))["ours"]))
         env=environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert abs(json.loads(compared.stdout.splitlines()[-1])) < 0.03
+
+
+def test_what_a_second_tape_records_is_kept_as_well_and_the_gradients_of_the_first_are_there():
+    def trained(before: int, letter: str):
+        return (
+            replace(op("ReadVariableOp", name=f"read_{letter}", mib=1), variable=letter),
+            op("MatMul", before, name=f"product_{letter}", mib=8),
+            op("AddV2", before + 1, name=f"sum_{letter}", mib=8),
+            op("Mean", before + 2, name=f"loss_{letter}", mib=1),
+            op("Tile", before + 3, name=f"gradient_tape/loss_{letter}/Tile", mib=8),
+            op("MatMul", before + 4, name=f"gradient_tape/product_{letter}/MatMul", mib=2),
+            replace(op("AssignSubVariableOp", before + 5), variable=letter),
+        )
+
+    once, twice = program(*trained(0, "v")), program(*trained(0, "v"), *trained(7, "w"))
+    # Product and sum (a mean asks for the shape of what it is of), loss and gradient.
+    assert peak(once) == (8 + 8 + 1 + 8) * MIB
+    assert peak(twice) == peak(once) + 2 * MIB

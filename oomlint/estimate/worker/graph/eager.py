@@ -21,6 +21,8 @@ KEPT = f"{BACKWARD}kept"
 # (kMinAggregateCount and kMinAggregateBytes in tensorflow/c/eager/tape.h).
 SUMMED_FROM, SUMMED_ABOVE = 4, 128 << 20
 
+CHANGES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSparse")  # of a variable
+
 # What the gradient of an operation does not ask for, which the tape lets go; of others it keeps all
 # (tensorflow/python/eager/pywrap_gradient_exclusions.cc, as far as models have them).
 NO_INPUTS = frozenset(
@@ -60,33 +62,47 @@ def as_run_eagerly(traced: Program) -> tuple[Program, list[int]]:
     """The program with an operation for each release that Python or the tape is late with, and the order of all."""
     program = unrolled(traced)
     operations = program.operations
-    backward = [number for number, one in enumerate(operations) if one.name.startswith(BACKWARD)]
-    if not backward:
+    spans = _backward(operations)
+    if not spans:
         return program, list(range(len(operations)))
-    first, last = backward[0], backward[-1]
     made = list(operations)
     after: dict[int, list[int]] = {}
-    for number, freed in _released(operations, first, last).items():
+    for number, freed in _released(operations, spans[-1][1]).items():
         kept = tuple(_asked_for(operations[number], number))
         if kept:
             after.setdefault(freed, []).append(len(made))
             made.append(Operation(f"{KEPT}/{operations[number].name}", "NoOp", kept))
-    after.setdefault(last, []).append(len(made))
+    after.setdefault(spans[-1][1], []).append(len(made))
     made.append(Operation(f"{KEPT}/of_all_rounds", "Kept", outputs=(_of_all_rounds(traced),)))
     order = [one for number in range(len(operations)) for one in (number, *after.get(number, ()))]
-    to_the_end = [
-        source for one in operations[last + 1 :] for source in one.inputs if first <= source[0] <= last
-    ]
-    to_the_end += [
-        source
-        for one in operations[:first]
-        if one.name.startswith(LOSS)
-        for source in one.inputs
-        if not operations[source[0]].name.startswith(LOSS)
-    ]
     order.append(len(made))
-    made.append(Operation(f"{KEPT}/by_the_step", "NoOp", tuple(dict.fromkeys(to_the_end))))
+    made.append(Operation(f"{KEPT}/by_the_step", "NoOp", _to_the_end(operations, spans)))
     return replace(program, operations=made), order
+
+
+def _backward(operations: list[Operation]) -> list[tuple[int, int]]:
+    """First and last operation of each tape's gradients: between those of two tapes a variable changes."""
+    spans: list[tuple[int, int]] = []
+    changed = True
+    for number, one in enumerate(operations):
+        if one.name.startswith(BACKWARD):
+            spans[len(spans) - (not changed) :] = [(number if changed else spans[-1][0], number)]
+            changed = False
+        elif one.type.startswith(CHANGES):
+            changed = True
+    return spans
+
+
+def _to_the_end(operations: list[Operation], spans: list[tuple[int, int]]) -> tuple[Output, ...]:
+    """The gradients that something reads after their tape is done, and what the loss is of."""
+    kept: dict[Output, None] = {}
+    for number, one in enumerate(operations):
+        of_loss = one.name.startswith(LOSS)
+        for source in one.inputs:
+            gradient = any(first <= source[0] <= last < number for first, last in spans)
+            if gradient or (of_loss and not operations[source[0]].name.startswith(LOSS)):
+                kept[source] = None
+    return tuple(kept)
 
 
 def _of_all_rounds(traced: Program) -> int:
@@ -109,40 +125,44 @@ def _of_all_rounds(traced: Program) -> int:
     return most
 
 
-def _released(operations: list[Operation], first: int, last: int) -> dict[int, int]:
+def _released(operations: list[Operation], last: int) -> dict[int, int]:
     """For each recorded operation the last one of its gradient, or of those that come before it."""
-    recorded = _recorded(operations, first)
-    of_name = _last_of_gradients(operations, first, last)
+    of_name = _last_of_gradients(operations, last)
+    released: dict[int, int] = {}
     readers: dict[int, list[int]] = {}
+    recorded = _recorded(operations[:last])
     for number in recorded:
         for source, _ in operations[number].inputs:
             readers.setdefault(source, []).append(number)
-    released: dict[int, int] = {}
     for number in reversed(recorded):
-        own = of_name.get(operations[number].name, first)
-        released[number] = max([own, *(released[reader] for reader in readers.get(number, ()))])
+        own = of_name.get(operations[number].name, number)
+        freed = max([own, *(released.get(reader, number) for reader in readers.get(number, ()))])
+        if freed > number:  # else nothing asks for its gradient: an optimizer's work, a metric
+            released[number] = freed
     return released
 
 
-def _recorded(operations: list[Operation], first: int) -> list[int]:
-    """The operations before the gradients that a variable flows into."""
+def _recorded(operations: list[Operation]) -> list[int]:
+    """The operations outside of gradients that a variable flows into."""
     flows: set[int] = set()
-    for number, one in enumerate(operations[:first]):
+    for number, one in enumerate(operations):
+        if one.name.startswith(BACKWARD):
+            continue
         reads = one.type in READS or one.type == "ResourceGather"
-        given = any("float" in each for each in one.dtypes) and any(
-            source in flows for source, _ in one.inputs
-        )
-        if reads or given:
+        floats = any("float" in each or each == "variant" for each in one.dtypes)  # a list of a loop's
+        if reads or (floats and any(source in flows for source, _ in one.inputs)):
             flows.add(number)
     return sorted(flows)
 
 
-def _last_of_gradients(operations: list[Operation], first: int, last: int) -> dict[str, int]:
+def _last_of_gradients(operations: list[Operation], last: int) -> dict[str, int]:
     """The last operation of a gradient that is named for the one whose gradient it is."""
     found: dict[str, int] = {}
-    names = {one.name for one in operations[:first]}
-    for number in range(first, last + 1):
-        name = operations[number].name.removeprefix(BACKWARD)
+    names = {one.name for one in operations[:last] if not one.name.startswith(BACKWARD)}
+    for number, one in enumerate(operations[: last + 1]):
+        if not one.name.startswith(BACKWARD):
+            continue
+        name = one.name.removeprefix(BACKWARD)
         while name and name not in names:
             name = name.rpartition("/")[0]
         if name:
