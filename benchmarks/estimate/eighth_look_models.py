@@ -8,15 +8,8 @@ on one thread.
 import keras
 import tensorflow as tf
 from keras import layers, ops
-from models import Case, Positions
+from models import Case, Positions, _add
 from third_look_models import _bn, _classes, _labelled, _logits, _values
-
-BUILDERS = {}
-
-
-def _add(function):
-    BUILDERS[function.__name__] = function
-    return function
 
 
 def _fed(x, width):

@@ -11,17 +11,9 @@ import tensorflow as tf
 from fifth_look_models import _stepped
 from fourth_look_models import _attended, _yes_no
 from keras import layers, ops
-from models import Case, Positions
+from models import Case, Positions, _add
 from sixth_look_models import _out
 from third_look_models import _bn, _classes, _labelled, _logits, _values
-
-BUILDERS = {}
-
-
-def _add(function):
-    BUILDERS[function.__name__] = function
-    return function
-
 
 # Pictures
 

@@ -8,15 +8,8 @@ import keras
 import tensorflow as tf
 from fourth_look_models import _attended, _yes_no
 from keras import layers, ops
-from models import Case, Positions, Sampling
+from models import Case, Positions, Sampling, _add
 from third_look_models import _bn, _classes, _labelled, _logits, _values
-
-BUILDERS = {}
-
-
-def _add(function):
-    BUILDERS[function.__name__] = function
-    return function
 
 
 def _stepped(model, *shapes, y):

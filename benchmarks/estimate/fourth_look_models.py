@@ -7,15 +7,8 @@ The names are of what each is. Those that train by a step of their own are for K
 import keras
 import tensorflow as tf
 from keras import layers, ops
-from models import Case, Positions, Sampling
+from models import Case, Positions, Sampling, _add
 from third_look_models import _bn, _classes, _labelled, _logits, _values
-
-BUILDERS = {}
-
-
-def _add(function):
-    BUILDERS[function.__name__] = function
-    return function
 
 
 def _yes_no(i, x):

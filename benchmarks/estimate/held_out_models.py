@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import keras
 from keras import layers, ops
-from models import Case, Positions, _images, _same
-
-BUILDERS: dict[str, Callable[[], Case]] = {}
-
-
-def _add(function: Callable[[], Case]) -> Callable[[], Case]:
-    BUILDERS[function.__name__] = function
-    return function
+from models import Case, Positions, _add, _images, _same
 
 
 def _classes(x: Any, count: int = 100) -> Any:

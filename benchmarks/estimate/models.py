@@ -6,6 +6,7 @@ layers, not to be trained. `keras:ResNet50` and the like are those of keras.appl
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,10 +39,17 @@ class Case:
         return [whole(one) for one in self.x], targets
 
 
+# Modules with further models, which need TensorFlow from the third on.
+SETS = (
+    "held_out_models", "tutorial_models", "third_look_models", "fourth_look_models", "fifth_look_models",
+    "sixth_look_models", "seventh_look_models", "eighth_look_models", "eighth_xla_models", "ninth_look_models",
+    "ninth_other_models", "tenth_look_models", "tenth_other_models",
+)  # fmt: skip
 BUILDERS: dict[str, Callable[[], Case]] = {}
 
 
 def _add(function: Callable[[], Case]) -> Callable[[], Case]:
+    assert function.__name__ not in BUILDERS
     BUILDERS[function.__name__] = function
     return function
 
@@ -51,35 +59,10 @@ def case(name: str) -> Case:
     if name.startswith("keras:"):
         model = getattr(keras.applications, name[6:])(weights=None)
         return _images(model, tuple(model.input_shape[1:]))
-    if name not in BUILDERS:
-        import held_out_models
-        import tutorial_models
-
-        known = held_out_models.BUILDERS | tutorial_models.BUILDERS
-        if name not in known:
-            import eighth_look_models
-            import eighth_xla_models
-            import fifth_look_models
-            import fourth_look_models
-            import ninth_look_models
-            import ninth_other_models
-            import seventh_look_models
-            import sixth_look_models
-            import tenth_look_models
-            import tenth_other_models
-            import third_look_models  # all need TensorFlow
-
-            known = third_look_models.BUILDERS | fourth_look_models.BUILDERS | fifth_look_models.BUILDERS
-            known |= sixth_look_models.BUILDERS | seventh_look_models.BUILDERS | eighth_look_models.BUILDERS
-            known |= eighth_xla_models.BUILDERS | ninth_look_models.BUILDERS | ninth_other_models.BUILDERS
-            known |= tenth_look_models.BUILDERS | tenth_other_models.BUILDERS
-        return known[name]()
+    for module in SETS:
+        if name not in BUILDERS:
+            importlib.import_module(module)
     return BUILDERS[name]()
-
-
-def names() -> list[str]:
-    """The names of all cases but keras.applications'."""
-    return sorted(BUILDERS)
 
 
 def _images(model: keras.Model, shape: tuple[int, ...]) -> Case:

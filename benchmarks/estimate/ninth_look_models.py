@@ -7,15 +7,8 @@ This half has pictures, films and what is made of noise; ninth_other_models.py h
 import keras
 import tensorflow as tf
 from keras import layers, ops
-from models import Case
+from models import Case, _add
 from third_look_models import _bn, _labelled, _logits, _values
-
-BUILDERS = {}
-
-
-def _add(function):
-    BUILDERS[function.__name__] = function
-    return function
 
 
 def _stepped(model, *shapes, y=None):

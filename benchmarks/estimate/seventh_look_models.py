@@ -3,15 +3,8 @@
 import keras
 from fourth_look_models import _attended, _yes_no
 from keras import layers, ops
-from models import Case, Positions, Sampling
+from models import Case, Positions, Sampling, _add
 from third_look_models import _bn, _classes, _labelled, _logits, _values
-
-BUILDERS = {}
-
-
-def _add(function):
-    BUILDERS[function.__name__] = function
-    return function
 
 
 @_add

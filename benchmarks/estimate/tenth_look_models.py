@@ -7,17 +7,9 @@ This half has pictures and steps of their own; tenth_other_models.py has the res
 import keras
 import tensorflow as tf
 from keras import layers, ops
-from models import Case
+from models import Case, _add
 from ninth_look_models import _apply, _stepped
 from third_look_models import _bn, _classes, _labelled, _logits, _values
-
-BUILDERS = {}
-
-
-def _add(function):
-    BUILDERS[function.__name__] = function
-    return function
-
 
 # Pictures
 

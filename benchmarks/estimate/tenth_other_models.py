@@ -4,17 +4,9 @@ import keras
 import tensorflow as tf
 from fourth_look_models import _attended, _yes_no
 from keras import layers, ops
-from models import Case, Positions
+from models import Case, Positions, _add
 from ninth_look_models import _apply, _stepped
 from third_look_models import _classes, _labelled, _logits, _values
-
-BUILDERS = {}
-
-
-def _add(function):
-    BUILDERS[function.__name__] = function
-    return function
-
 
 # Text
 

@@ -6,14 +6,7 @@ The names are of what each is. Those that train by a step of their own are for K
 import keras
 import tensorflow as tf
 from keras import layers, ops
-from models import Case, Positions, Sampling
-
-BUILDERS = {}
-
-
-def _add(function):
-    BUILDERS[function.__name__] = function
-    return function
+from models import BUILDERS, Case, Positions, Sampling, _add
 
 
 def _classes(i, x, count=10):

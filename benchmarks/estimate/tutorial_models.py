@@ -7,14 +7,7 @@ classes; those of published_models.py are as the publications have them.
 import keras
 import published_models
 from keras import layers
-from models import Case
-
-BUILDERS = {}
-
-
-def _add(function):
-    BUILDERS[function.__name__] = function
-    return function
+from models import BUILDERS, Case, _add
 
 
 def _of(name, make):

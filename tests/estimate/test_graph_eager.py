@@ -46,6 +46,20 @@ def test_the_tape_keeps_what_a_gradient_asks_for_if_only_for_a_shape():
     assert peak(step("AddV2")) == 24 * MIB
 
 
+def test_a_softmax_keeps_its_logits():
+    def step(activation: str):
+        return program(
+            replace(op("ReadVariableOp", name="read", mib=2), variable="w"),
+            op("MatMul", 0, name="logits", mib=8),
+            op(activation, 1, name="out", mib=8),
+            op("Neg", 2, name="gradient_tape/out/Neg", mib=8),
+        )
+
+    # At the gradient: it and the output, which both ask for, and what Keras hung on a softmax.
+    assert peak(step("Tanh")) == 16 * MIB
+    assert peak(step("Softmax")) == 24 * MIB
+
+
 def test_gradients_are_there_until_the_step_returns():
     made = program(
         replace(op("ReadVariableOp", name="read", mib=1), variable="w"),

@@ -10,22 +10,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from oomlint.estimate.worker.graph.kinds import LOOPS, READS
+from oomlint.estimate.worker.graph.kinds import CHANGES, LOOPS, OVER, READS
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
+from oomlint.estimate.worker.graph.order import as_made
+from oomlint.estimate.worker.graph.parts import BACKWARD
 from oomlint.estimate.worker.graph.unrolled import unrolled
 
-BACKWARD = "gradient_tape/"  # the scope of what a GradientTape computes
-LOSS = "compile_loss/"  # where Keras computes the loss
-KEPT = f"{BACKWARD}kept"
+_LOSS = "compile_loss/"  # where Keras computes the loss
+_GRADIENT = f"{BACKWARD}/"
+_KEPT = f"{_GRADIENT}kept"
 # Gradients of one variable are added up when there are more than so many, of more bytes than these; else at the end
 # (kMinAggregateCount and kMinAggregateBytes in tensorflow/c/eager/tape.h).
-SUMMED_FROM, SUMMED_ABOVE = 4, 128 << 20
-
-CHANGES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSparse")  # of a variable
+_SUMMED_FROM, _SUMMED_ABOVE = 4, 128 << 20
 
 # What the gradient of an operation does not ask for, which the tape lets go; of others it keeps all
 # (tensorflow/python/eager/pywrap_gradient_exclusions.cc, as far as models have them).
-NO_INPUTS = frozenset(
+_NO_INPUTS = frozenset(
     """
     ArgMax ArgMin BiasAdd BiasAddV1 Ceil CheckNumerics Conj DepthToSpace Diag DiagPart Elu EnsureShape Equal Erfinv Exp
     FFT FFT2D FFT3D Fill Floor FloorDiv Greater GreaterEqual IFFT IFFT2D IFFT3D Identity IdentityN Imag Less LessEqual
@@ -35,14 +35,14 @@ NO_INPUTS = frozenset(
     StatelessTruncatedNormalV2 StopGradient Tanh Unpack ZerosLike
     """.split()
 )
-UNUSED_INPUTS = {
+_UNUSED_INPUTS = {
     "Conv2DBackpropInput": 0, "Conv3DBackpropInputV2": 0, "Cumsum": 0, "DepthwiseConv2dNativeBackpropInput": 0,
     "FusedBatchNorm": 2, "FusedBatchNormV2": 2, "FusedBatchNormV3": 2, "MatrixBandPart": 0, "MirrorPad": 0,
     "ReverseV2": 0, "Roll": 0, "Select": 2, "Slice": 2, "SoftmaxCrossEntropyWithLogits": 1,
     "SpaceToBatchND": 0, "BatchToSpaceND": 0, "SparseSoftmaxCrossEntropyWithLogits": 1, "Transpose": 0,
     "UnsortedSegmentSum": 0,
 }  # fmt: skip
-OUTPUTS = frozenset(
+_OUTPUTS = frozenset(
     """
     Cholesky Elu Erfinv Exp Inv LRN LogSoftmax MatrixInverse Max MaxPool MaxPool3D Min Pow Reciprocal Relu Relu6 Rsqrt
     SegmentMax SelectV2 Selu Sigmoid Slice Softmax Sqrt Tanh UnsortedSegmentMax
@@ -50,12 +50,8 @@ OUTPUTS = frozenset(
 )
 # Keras hangs what it was given on what a softmax gives, for a loss to find (`_keras_logits` in
 # keras/src/backend/tensorflow/nn.py).
-WITH_LOGITS = "Softmax"
-LOSSES = (
-    "SoftmaxCrossEntropyWithLogits",
-    "SparseSoftmaxCrossEntropyWithLogits",
-)  # the second output is the gradient
-NORMALIZATIONS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")  # keep all but the first three
+_WITH_LOGITS = "Softmax"
+_NORMALIZATIONS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")  # keep all but the first three
 
 
 def as_run_eagerly(traced: Program) -> tuple[Program, list[int]]:
@@ -64,19 +60,19 @@ def as_run_eagerly(traced: Program) -> tuple[Program, list[int]]:
     operations = program.operations
     spans = _backward(operations)
     if not spans:
-        return program, list(range(len(operations)))
+        return program, as_made(program)
     made = list(operations)
     after: dict[int, list[int]] = {}
     for number, freed in _released(operations, spans[-1][1]).items():
         kept = tuple(_asked_for(operations[number], number))
         if kept:
             after.setdefault(freed, []).append(len(made))
-            made.append(Operation(f"{KEPT}/{operations[number].name}", "NoOp", kept))
+            made.append(Operation(f"{_KEPT}/{operations[number].name}", "NoOp", kept))
     after.setdefault(spans[-1][1], []).append(len(made))
-    made.append(Operation(f"{KEPT}/of_all_rounds", "Kept", outputs=(_of_all_rounds(traced),)))
+    made.append(Operation(f"{_KEPT}/of_all_rounds", "Kept", outputs=(_of_all_rounds(traced),)))
     order = [one for number in range(len(operations)) for one in (number, *after.get(number, ()))]
     order.append(len(made))
-    made.append(Operation(f"{KEPT}/by_the_step", "NoOp", _to_the_end(operations, spans)))
+    made.append(Operation(f"{_KEPT}/by_the_step", "NoOp", _to_the_end(operations, spans)))
     return replace(program, operations=made), order
 
 
@@ -85,8 +81,9 @@ def _backward(operations: list[Operation]) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     changed = True
     for number, one in enumerate(operations):
-        if one.name.startswith(BACKWARD):
-            spans[len(spans) - (not changed) :] = [(number if changed else spans[-1][0], number)]
+        if one.name.startswith(_GRADIENT):
+            first = number if changed else spans.pop()[0]
+            spans.append((first, number))
             changed = False
         elif one.type.startswith(CHANGES):
             changed = True
@@ -97,10 +94,10 @@ def _to_the_end(operations: list[Operation], spans: list[tuple[int, int]]) -> tu
     """The gradients that something reads after their tape is done, and what the loss is of."""
     kept: dict[Output, None] = {}
     for number, one in enumerate(operations):
-        of_loss = one.name.startswith(LOSS)
+        of_loss = one.name.startswith(_LOSS)
         for source in one.inputs:
             gradient = any(first <= source[0] <= last < number for first, last in spans)
-            if gradient or (of_loss and not operations[source[0]].name.startswith(LOSS)):
+            if gradient or (of_loss and not operations[source[0]].name.startswith(_LOSS)):
                 kept[source] = None
     return tuple(kept)
 
@@ -109,7 +106,7 @@ def _of_all_rounds(traced: Program) -> int:
     """The most bytes that the gradients of the variables which loops read take at once, the last loop's first."""
     total = most = 0
     for loop in reversed(traced.operations):
-        if loop.type not in LOOPS or loop.body is None or loop.name.startswith(BACKWARD):
+        if loop.type not in LOOPS or loop.body is None or loop.name.startswith(_GRADIENT):
             continue
         sizes = [sum(inner.outputs) for inner in loop.body.operations if inner.type in READS]
         counts = [0] * len(sizes)
@@ -117,7 +114,7 @@ def _of_all_rounds(traced: Program) -> int:
         for _ in range(loop.rounds):
             for index, size in enumerate(sizes):
                 counts[index] += 1
-                if counts[index] > SUMMED_FROM and counts[index] * size > SUMMED_ABOVE:
+                if counts[index] > _SUMMED_FROM and counts[index] * size > _SUMMED_ABOVE:
                     counts[index] = 1
             now = sum(count * size for count, size in zip(counts, sizes))
             most = max(most, total + now)
@@ -146,7 +143,7 @@ def _recorded(operations: list[Operation]) -> list[int]:
     """The operations outside of gradients that a variable flows into."""
     flows: set[int] = set()
     for number, one in enumerate(operations):
-        if one.name.startswith(BACKWARD):
+        if one.name.startswith(_GRADIENT):
             continue
         reads = one.type in READS or one.type == "ResourceGather"
         floats = any("float" in each or each == "variant" for each in one.dtypes)  # a list of a loop's
@@ -158,11 +155,11 @@ def _recorded(operations: list[Operation]) -> list[int]:
 def _last_of_gradients(operations: list[Operation], last: int) -> dict[str, int]:
     """The last operation of a gradient that is named for the one whose gradient it is."""
     found: dict[str, int] = {}
-    names = {one.name for one in operations[:last] if not one.name.startswith(BACKWARD)}
+    names = {one.name for one in operations[:last] if not one.name.startswith(_GRADIENT)}
     for number, one in enumerate(operations[: last + 1]):
-        if not one.name.startswith(BACKWARD):
+        if not one.name.startswith(_GRADIENT):
             continue
-        name = one.name.removeprefix(BACKWARD)
+        name = one.name.removeprefix(_GRADIENT)
         while name and name not in names:
             name = name.rpartition("/")[0]
         if name:
@@ -173,13 +170,13 @@ def _last_of_gradients(operations: list[Operation], last: int) -> dict[str, int]
 def _asked_for(operation: Operation, number: int) -> list[Output]:
     """The inputs and outputs that the tape keeps of an operation."""
     kept: list[Output] = []
-    if operation.type not in NO_INPUTS or operation.type == WITH_LOGITS:
-        unused = UNUSED_INPUTS.get(operation.type, -1)
+    if operation.type not in _NO_INPUTS or operation.type == _WITH_LOGITS:
+        unused = _UNUSED_INPUTS.get(operation.type, -1)
         kept += [source for position, source in enumerate(operation.inputs) if position != unused]
-    if operation.type in OUTPUTS:
+    if operation.type in _OUTPUTS:
         kept.append((number, 0))
-    elif operation.type in LOSSES:
+    elif operation.type in OVER:  # a loss, whose second output is its gradient
         kept.append((number, 1))
-    elif operation.type in NORMALIZATIONS:
+    elif operation.type in _NORMALIZATIONS:
         kept += [(number, position) for position in range(3, len(operation.outputs))]
     return kept

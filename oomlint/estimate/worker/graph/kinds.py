@@ -49,6 +49,7 @@ UPDATES = frozenset(
 # These change rows of a variable, which from the first time on is copied when it is read as a whole, as for a gather:
 # nothing may hold its buffer (EnsureSparseVariableAccess in tensorflow/core/kernels/training_op_helpers.h).
 BY_ROW = ("ResourceScatter", "ResourceSparseApply")
+CHANGES = ("Assign", "ResourceApply", *BY_ROW)  # how all that change a variable begin
 
 # Scalars, shapes and handles: on the host, or next to nothing.
 NOTHING = frozenset(

@@ -10,6 +10,7 @@ from typing import Any
 from oomlint.estimate.worker.generation import tree
 from oomlint.estimate.worker.graph.chosen import all_chosen
 from oomlint.estimate.worker.graph.conversion import Converter
+from oomlint.estimate.worker.graph.kinds import CHANGES
 from oomlint.estimate.worker.graph.large_constants import put_back, set_aside
 from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.inner_functions import traced_in_place
@@ -146,9 +147,7 @@ def _concrete(subject: Subject) -> Any:
 
 
 def _changes_something(operation: Any) -> bool:
-    return bool(
-        operation.type.startswith(("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter"))
-    )
+    return bool(operation.type.startswith(CHANGES))
 
 
 def _optimized(
