@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from estimate.graph_programs import MIB, op, program
 
 from oomlint.estimate.worker.graph.compiled import compiled, occupied
@@ -224,19 +225,21 @@ def test_where_cublas_multiplies_a_relu_s_gradient_asks_the_product():
         assert found[mask.inputs[0][0]].type == asked
 
 
-def test_products_are_not_merged_into_a_circle():
+# The other pair's weight is another, or the same for products of another shape.
+@pytest.mark.parametrize(("other", "size"), [("w", 1), ("v", 2)])
+def test_products_are_not_merged_into_a_circle(other, size):
     # The second of each pair waits for the first of the other: one pair can be one product, both cannot.
     made = program(
         op("Argument", mib=1, name="x"),
         op("Argument", mib=1, name="y"),
         replace(op("ReadVariableOp", mib=1, name="first"), variable="v"),
-        replace(op("ReadVariableOp", mib=1, name="second"), variable="w"),
+        replace(op("ReadVariableOp", mib=1, name="second"), variable=other),
         op("MatMul", 0, 2, mib=1),
-        op("MatMul", 1, 3, mib=1),
+        op("MatMul", 1, 3, mib=size),
         op("Neg", 5, mib=1),
         op("Neg", 4, mib=1),
         op("MatMul", 6, 2, mib=1),
-        op("MatMul", 7, 3, mib=1),
+        op("MatMul", 7, 3, mib=size),
     )
     operations = list(made.operations)
     merge_products(made, operations)
