@@ -37,11 +37,10 @@ from oomlint.dryrun.values.program import (
     ProjectModule,
     Super,
 )
-from oomlint.syntax.place import Several
+from oomlint.syntax.place import Place, Several
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
-    from oomlint.syntax.place import Place
 
 Arguments = tuple[Argument, ...]
 
@@ -69,7 +68,7 @@ def evaluate_call(run: Run, node: cst.Call) -> Value:
     run.called = before
     path = imports.dotted(node.func.value) or None if type(node.func) is cst.Attribute else None
     arguments = evaluate_arguments(run, node.args)
-    return apply(run, function, arguments, run.place(node), targets, path)
+    return apply(run, function, arguments, Place(run.source, node), targets, path)
 
 
 def evaluate_arguments(run: Run, nodes: Iterable[cst.Arg]) -> Arguments:
@@ -77,7 +76,7 @@ def evaluate_arguments(run: Run, nodes: Iterable[cst.Arg]) -> Arguments:
     arguments: list[Argument] = []
     for arg in nodes:
         value = run.evaluate(arg.value)
-        place = run.place(arg.value)
+        place = Place(run.source, arg.value)
         if arg.star == "*":
             items = value.items if isinstance(value, Sequence) else None
             if items is not None:

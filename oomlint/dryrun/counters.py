@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from oomlint.dryrun.interpreter import Run
+    from oomlint.syntax.source import Source
 
 # An agent has a memory that has a counter; what lies deeper, or is called further down, is not looked for.
 DEPTH = 3
@@ -65,10 +66,10 @@ def _soften_objects(run: Run, objects: list[Instance], called: set[str]) -> None
     waiting, looked = list(called), set(called)
     while waiting:
         name = waiting.pop()
-        found = [(owner, method) for owner in objects for method in _methods(owner.cls, name)]
+        found = [(owner, source, method) for owner in objects for source, method in _methods(owner.cls, name)]
         further = set() if found else set(BY_THE_LIBRARY)
-        for owner, method in found:
-            facts = _facts(run, method)
+        for owner, source, method in found:
+            facts = _facts(source, method)
             further |= facts.methods
             for path in facts.counted:
                 if path.startswith("self.") and path.count(".") == 1:
@@ -77,19 +78,19 @@ def _soften_objects(run: Run, objects: list[Instance], called: set[str]) -> None
         looked |= further
 
 
-def _methods(cls: Class, name: str) -> Iterator[cst.FunctionDef]:
+def _methods(cls: Class, name: str) -> Iterator[tuple[Source, cst.FunctionDef]]:
     """The methods of a name, of a class and those that it derives from; `__init__` counts nothing."""
     for ancestor in cls.ancestry():
         for node in ancestor.node.body.body:
-            if isinstance(node, cst.FunctionDef) and node.name.value == name != "__init__":
-                yield node
+            if type(node) is cst.FunctionDef and node.name.value == name != "__init__":
+                yield ancestor.source, node
 
 
 def _soften_globals(run: Run, function: Function, seen: set[int], depth: int) -> None:
     if id(function) in seen or depth > DEPTH or not isinstance(function.node, cst.FunctionDef):
         return
     seen.add(id(function))
-    facts = _facts(run, function.node)
+    facts = _facts(function.source, function.node)
     for name in facts.shared & facts.counted:
         _soften(run, (run.state.binder(function.scope, name), name))
     for name in facts.called:
@@ -130,11 +131,11 @@ _TELLING = frozenset((cst.AugAssign, cst.Assign, cst.Global, cst.Nonlocal, cst.C
 RUN_LATER = frozenset((cst.FunctionDef, cst.ClassDef, cst.Lambda))
 
 
-def _facts(run: Run, node: cst.FunctionDef) -> Facts:
-    known = run.counters.get(id(node))
+def _facts(source: Source, node: cst.FunctionDef) -> Facts:
+    known: Facts | None = source.facts.get(id(node))
     if known is not None:
         return known
-    facts = run.counters[id(node)] = Facts()
+    facts = source.facts[id(node)] = Facts()
     stack: list[Any] = [node.body]
     while stack:
         current = stack.pop()

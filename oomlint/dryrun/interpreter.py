@@ -8,23 +8,24 @@ It takes the script's statements once, in the order in which they would run, on 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun import calls, classes, counters, definitions, expressions, loops, objects, statements
+from oomlint.dryrun import calls, classes, definitions, expressions, loops, objects, statements
 from oomlint.dryrun.calls import Activation
 from oomlint.dryrun.catalog.registry import Catalog, Iteration, load
 from oomlint.dryrun.flow import Flow, count
 from oomlint.dryrun.modules import ModuleResolver, module_name
 from oomlint.dryrun.state import Scope, State
 from oomlint.dryrun.trace import Argument, Body, Call, Context, Role, Trace
-from oomlint.dryrun.values.base import Const, Pending, Unknown, Value, deref
+from oomlint.dryrun.values.base import Const, Mapping, Pending, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Class, Function, Instance, Method, ProjectModule
 from oomlint.syntax.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from oomlint.syntax.source import Source
 
@@ -51,6 +52,8 @@ class Run:
         self.source = source
         self.resolver = resolver
         self.trace = Trace(source)
+        # The abstract value of an expression. A third of all calls are this one, and `partial` adds none to them.
+        self.evaluate: Callable[[cst.CSTNode], Value] = partial(expressions.evaluate, self)
         self.state = State()
         self.scope = Scope("module")
         self.scope.module = self.scope
@@ -63,8 +66,6 @@ class Run:
         self.classes: list[Class] = []
         self.modules: dict[int, ProjectModule] = {}
         self.imported: list[range] = []  # numbers of the events of modules' top levels
-        self.loop_facts: dict[int, loops.BodyFacts] = {}
-        self.counters: dict[int, counters.Facts] = {}
         self.rounds = 1  # of unrolled loops around what is being run
         self.fuel = FUEL_FLOOR
         # Steps left in other modules, while functions are entered that nobody calls; and, while in another module, the
@@ -102,7 +103,7 @@ class Run:
 
     def attribute(self, value: Value, name: str, place: Place) -> Value:
         """`value.name`."""
-        return objects.get_attribute(self, value, name, place)
+        return objects.get_attribute(self, value, name, place.node)
 
     def set_attribute(self, value: Value, name: str, new: Value) -> None:
         """`value.name = new`."""
@@ -146,7 +147,8 @@ class Run:
 
     def spend(self) -> bool:
         """Use one unit of fuel; false when there is none left."""
-        self.burn()
+        self.fuel -= 1
+        self.trace.steps += 1
         if self.fuel <= 0 or (self.turn_back is not None and self.trace.steps > self.turn_back):
             self.trace.exhausted = True
             return False
@@ -187,7 +189,9 @@ class Run:
         """
         self.abroad = max(ABROAD_FLOOR, ABROAD_PER_STATEMENT * count(self.source.module))
         others = any(function.source is not self.source for function in self.functions)
-        given = {id(function) for function in self.trace.functions_given(self.imported)} if others else set()
+        given = (
+            {id(function) for function in _functions_given(self.trace, self.imported)} if others else set()
+        )
         position, defined = 0, len(self.functions)
         done: set[int] = set()
         while position < len(self.functions):
@@ -247,10 +251,6 @@ class Run:
 
     # --- what the parts of the interpreter call each other through --------------------------------
 
-    def evaluate(self, node: cst.CSTNode) -> Value:
-        """The abstract value of an expression."""
-        return expressions.evaluate(self, node)
-
     def evaluate_index(self, node: cst.BaseSlice) -> Value:
         """The abstract value of what stands in a subscript."""
         return expressions.evaluate_index(self, node)
@@ -284,6 +284,31 @@ def _of_a_library(function: Function) -> bool:
     if owner is None or owner.instance is None or not owner.instance.constructed:
         return False
     return bool(owner.library_bases())
+
+
+def _functions_given(trace: Trace, but: Iterable[range]) -> Iterator[Function]:
+    """The functions of the program that are arguments of a call, alone or in a list, tuple or dictionary.
+
+    Calls whose numbers are in one of the ranges `but` do not count.
+    """
+    skipped = {number for numbers in but for number in numbers}
+    for call in trace.events:
+        if not isinstance(call, Call) or call.index in skipped:
+            continue
+        for argument in call.arguments:
+            for value in _within(deref(argument.value)):
+                inner = value.function if isinstance(value, Method) else value
+                if isinstance(inner, Function):
+                    yield inner
+
+
+def _within(value: Value) -> list[Value]:
+    match value:
+        case Sequence(items=list(items)):
+            return [deref(item) for item in items]
+        case Mapping(entries=entries):
+            return [deref(item) for item in entries.values()]
+    return [value]
 
 
 def dry_run(source: Source, resolver: ModuleResolver | None = None) -> Trace:

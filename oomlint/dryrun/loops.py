@@ -209,11 +209,11 @@ class BodyFacts:
 
 
 def body_facts(run: Run, node: Any) -> BodyFacts:
-    """Names bound in a loop's body, and whether it trains (kept per loop)."""
-    known = run.loop_facts.get(id(node))
+    """Names bound in a loop's body, and whether it trains (kept as long as the tree)."""
+    known: BodyFacts | None = run.source.facts.get(id(node))
     if known is not None:
         return known
-    facts = run.loop_facts[id(node)] = BodyFacts()
+    facts = run.source.facts[id(node)] = BodyFacts()
     stack: list[Any] = [node.body]
     while stack:
         current = stack.pop()

@@ -10,16 +10,17 @@ from oomlint.dryrun.values.base import Const, Mapping, Namespace, Unknown, Value
 from oomlint.dryrun.values.program import Class, Function, Instance, Library, Method, ProjectModule, Super
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from oomlint.dryrun.interpreter import Run
-    from oomlint.syntax.place import Place
 
 
 # What these say of an array is no part of it: what flowed into the array did not flow into them.
 MEASURES = frozenset({"shape", "ndim", "dtype", "size", "nbytes", "itemsize"})
 
 
-def get_attribute(run: Run, value: Value, name: str, place: Place) -> Value:
-    """`value.name`."""
+def get_attribute(run: Run, value: Value, name: str, node: cst.CSTNode) -> Value:
+    """`value.name`, as the expression `node` asks for it."""
     value = deref(value)
     match value:
         case Library():
@@ -33,7 +34,7 @@ def get_attribute(run: Run, value: Value, name: str, place: Place) -> Value:
                 known.made_by = None
                 value.attributes[name] = known
             if isinstance(known, Unknown) and known.role is None:
-                return Method(value, name) if _looks_called(run, place) else known
+                return Method(value, name) if run.called is node else known  # what a call calls
             return known
         case ProjectModule():
             return imports.module_member(run, value, name)
@@ -55,11 +56,6 @@ def get_attribute(run: Run, value: Value, name: str, place: Place) -> Value:
         kept: Value = attributes[name]
         return kept
     return Method(value, name)
-
-
-def _looks_called(run: Run, place: Place) -> bool:
-    """Whether the attribute expression is what a call calls (known while that call is evaluated)."""
-    return run.called is place.node
 
 
 def instance_attribute(run: Run, instance: Instance, name: str) -> Value:

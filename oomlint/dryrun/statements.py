@@ -12,6 +12,7 @@ from oomlint.dryrun.flow import Flow, Ways
 from oomlint.dryrun.trace import Argument, Assign, Branch, Call, Handler, HandlerFacts, Try, Within
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.program import Function
+from oomlint.syntax.place import Place
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -42,8 +43,9 @@ def execute(run: Run, node: cst.CSTNode, statement: cst.CSTNode) -> Flow:
     handler = DISPATCH.get(type(node))
     if handler is None:
         return Flow.ON
-    run.burn()
-    run.statement = run.place(statement)
+    run.fuel -= 1  # as `burn` does
+    run.trace.steps += 1
+    run.statement = Place(run.source, statement)
     return handler(run, node) or Flow.ON
 
 
@@ -55,14 +57,14 @@ def assign(run: Run, target: cst.CSTNode, value: Value, origin: cst.CSTNode, aug
     value = deref(value)
     match target:
         case cst.Name(value=name):
-            value = value.bound(name, run.place(origin))
+            value = value.bound(name, Place(run.source, origin))
             scope = run.scope
             if name in scope.globals and scope.module is not None:
                 scope = scope.module
             elif name in scope.nonlocals:
                 scope = run.state.binder(scope.parent, name) or scope
             run.state.bind(scope, name, value)
-            made = Assign(name, value, run.place(target), run.context, augmented=augmented)
+            made = Assign(name, value, Place(run.source, target), run.context, augmented=augmented)
             made.statement = run.statement
             run.trace.add(made)
         case cst.Attribute(value=base, attr=attr):
@@ -222,12 +224,13 @@ def _if(run: Run, node: cst.If) -> Flow:
         decided = operators.truth(test)
         if decided is not False:
             suite, before = current.body, run.context
-            inner = before if decided else before.inside(Branch(run.place(current), test, True, current.test))
-            with run.inside(inner):
-                if decided and not ways.flows:
-                    run.context = base
-                    return execute_suite(run, suite)
-                ways.take(lambda suite=suite: execute_suite(run, suite))  # type: ignore[misc]
+            if decided and not ways.flows:
+                run.context = base
+                return execute_suite(run, suite)
+            if not decided:
+                run.context = before.inside(Branch(run.place(current), test, True, current.test))
+            ways.take(lambda suite=suite: execute_suite(run, suite))  # type: ignore[misc]
+            run.context = before
             if decided:
                 break
             run.context = before.inside(Branch(run.place(current), test, False, current.test))

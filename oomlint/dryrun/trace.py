@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref
-from oomlint.dryrun.values.program import Function, Method
+from oomlint.dryrun.values.program import Function
 from oomlint.syntax.records import record
 
 if TYPE_CHECKING:
@@ -128,13 +128,20 @@ class Context:
 
     def all(self, kind: type[F]) -> Iterator[F]:
         """Frames of one kind, innermost first."""
-        for frame in self.frames():
-            if isinstance(frame, kind):
-                yield frame
+        context: Context | None = self
+        while context is not None:
+            if isinstance(context.frame, kind):
+                yield context.frame
+            context = context.parent
 
     def innermost(self, kind: type[F]) -> F | None:
         """The innermost frame of a kind."""
-        return next(self.all(kind), None)
+        context: Context | None = self
+        while context is not None:
+            if isinstance(context.frame, kind):
+                return context.frame
+            context = context.parent
+        return None
 
     def loops(self) -> list[Loop]:
         """Loops around the event, innermost first, through calls of the program's functions."""
@@ -276,15 +283,6 @@ class Iterate:
 Event = Call | Assign | Iterate
 
 
-def _within(value: Value) -> list[Value]:
-    match value:
-        case Sequence(items=list(items)):
-            return [deref(item) for item in items]
-        case Mapping(entries=entries):
-            return [deref(item) for item in entries.values()]
-    return [value]
-
-
 class Trace:
     """Everything that a rule may ask about one checked document."""
 
@@ -302,7 +300,12 @@ class Trace:
         self.steps = 0  # statements, rounds and calls taken: the run's cost, for tests of its growth
         self.estimate: Any = None  # `findings.estimates.Estimated`, where the engine was to ask for one
         self._put_off: list[tuple[int, int, int]] = []
-        self._by_name: dict[str, list[Call]] | None = None
+        # What `seal` sorts the events into.
+        self._calls: list[Call] = []
+        self._assigns: list[Assign] = []
+        self._iterations: list[Iterate] = []
+        self._by_name: dict[str, list[Call]] = {}
+        self._by_index: dict[int, Call] | None = None
         self._makers: dict[int, Call] = {}
         self._cuts: dict[int, Call] | None = None
 
@@ -355,46 +358,43 @@ class Trace:
     def seal(self) -> None:
         """Sort replayed events into their places; called once when the run has ended."""
         self.events.sort(key=lambda event: event.index)
-        self._by_name = {}
+        kinds: dict[type, list[Any]] = {Call: [], Assign: [], Iterate: []}
         for event in self.events:
-            if isinstance(event, Call):
-                self._by_name.setdefault(event.name, []).append(event)
+            kinds[type(event)].append(event)
+        self._calls, self._assigns, self._iterations = kinds[Call], kinds[Assign], kinds[Iterate]
+        for call in self._calls:
+            self._by_name.setdefault(call.name, []).append(call)
 
     def calls(self, *names: str) -> list[Call]:
         """Calls of any of these canonical names, in order."""
-        table = self._by_name or {}
+        table = self._by_name
         if len(names) == 1:
             return table.get(names[0], [])
-        found = [call for name in names for call in table.get(name, ())]
-        return sorted(found, key=lambda call: call.index)
+        found = [call for name in names if name in table for call in table[name]]
+        return sorted(found, key=lambda call: call.index) if len(found) > 1 else found
 
     def calls_under(self, prefix: str) -> list[Call]:
         """Calls whose canonical name begins with a prefix (`tf.config.`), in order."""
-        return self.calls(*(name for name in self._by_name or {} if name.startswith(prefix)))
+        return self.calls(*(name for name in self._by_name if name.startswith(prefix)))
 
-    def all_calls(self) -> Iterator[Call]:
-        """Every call, in order."""
-        return (event for event in self.events if isinstance(event, Call))
+    def calls_where(self, holds: Callable[[str], bool]) -> list[Call]:
+        """Calls of whose canonical names something holds, in order; each name is asked once."""
+        return self.calls(*filter(holds, self._by_name))
 
-    def functions_given(self, but: Iterable[range] = ()) -> Iterator[Function]:
-        """The functions of the program that are arguments of a call, alone or in a list, tuple or dictionary.
+    def all_calls(self) -> list[Call]:
+        """Every call, in order; asked when the run has ended."""
+        return self._calls
 
-        Calls whose numbers are in one of the ranges `but` do not count.
-        """
-        skipped = {number for numbers in but for number in numbers}
-        for call in self.all_calls():
-            if call.index in skipped:
-                continue
-            for argument in call.arguments:
-                for value in _within(deref(argument.value)):
-                    inner = value.function if isinstance(value, Method) else value
-                    if isinstance(inner, Function):
-                        yield inner
+    def numbered(self, indices: Iterable[int]) -> list[Call]:
+        """The calls that have these numbers, in their order; asked when the run has ended."""
+        if self._by_index is None:
+            self._by_index = {call.index: call for call in self._calls}
+        return [self._by_index[index] for index in indices if index in self._by_index]
 
-    def assigns(self) -> Iterator[Assign]:
-        """Every binding, in order."""
-        return (event for event in self.events if isinstance(event, Assign))
+    def assigns(self) -> list[Assign]:
+        """Every binding, in order; asked when the run has ended."""
+        return self._assigns
 
-    def iterations(self) -> Iterator[Iterate]:
-        """Every for loop entered, in order."""
-        return (event for event in self.events if isinstance(event, Iterate))
+    def iterations(self) -> list[Iterate]:
+        """Every for loop entered, in order; asked when the run has ended."""
+        return self._iterations

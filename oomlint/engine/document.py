@@ -65,12 +65,13 @@ def examine(
     *,
     noqa: bool = True,
     heeded: bool = True,
+    held: bool = False,
 ) -> Report:
     """What the rules say of a document that passed the first gate; unused suppressions are kept apart.
 
     `estimate` makes estimates for the rules that have more to say with one. It must not raise.
     Without `noqa` findings are given that such a comment in the document suppresses; without `heeded` those that
-    any comment does.
+    any comment does. Of a document that is `held` there is a tree already, which the second gate is to save.
     """
     policy = Policy(settings, rules)
     suppressions = Suppressions.of(document, noqa=noqa, heeded=heeded)
@@ -80,7 +81,7 @@ def examine(
     sheets = {document.filename: (document, suppressions)}
     failed = False
     try:
-        if is_relevant(document, policy.literals, resolver):
+        if held or is_relevant(document, policy.literals, resolver):
             source = parse_document(document)
             located, broken = _with_trees_as_written(
                 lambda: _run(source, settings, resolver, rules, estimate),

@@ -277,6 +277,7 @@ class Run:
             self._estimator,
             noqa=self._noqa,
             heeded=self._heeded,
+            held=self._held(document) is not None,
         )
         cache = self._cache(document, settings)
         if cache is not None:
@@ -310,8 +311,8 @@ class Run:
 
     def tree(self, document: Document, *, imported: bool = False) -> Source:
         """The parsed document; parsed once in a run, unless very many came in between."""
-        held = self._trees.get(document.filename)
-        if held is None or held.document is not document:
+        held = self._held(document)
+        if held is None:
             self._forget(document.filename)
             held = self._trees[document.filename] = self._parse(document, imported)
             self._kept += _weight(held)
@@ -320,6 +321,11 @@ class Run:
                 self._kept -= _weight(oldest)
         self._trees.move_to_end(document.filename)
         return held
+
+    def _held(self, document: Document) -> Source | None:
+        """The tree of a document, if this run has it."""
+        held = self._trees.get(document.filename)
+        return held if held is not None and held.document is document else None
 
     def _parse(self, document: Document, imported: bool) -> Source:
         from oomlint.syntax.parse import parse

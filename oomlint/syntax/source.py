@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oomlint.syntax.place import Place
 
@@ -27,6 +27,7 @@ class Source:
         "_written",
         "definitions",
         "document",
+        "facts",
         "imported",
         "module",
         "statements",
@@ -51,6 +52,8 @@ class Source:
         self.statements: int | None = None
         # Statements that are taken later, and the names that they bind.
         self.definitions: dict[int, str] | None = None
+        # What a look over loops and functions told, by the ids of their nodes.
+        self.facts: dict[int, Any] = {}
 
     @property
     def whole(self) -> cst.Module:
@@ -92,6 +95,7 @@ class Source:
         """From now on `module` is the whole tree: the light one is not like it."""
         self.module, self._parse = self.whole, None
         self.statements = self.definitions = None
+        self.facts = {}
 
     def place(self, node: cst.CSTNode) -> Place:
         """The place of a node of this document."""

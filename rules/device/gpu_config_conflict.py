@@ -65,7 +65,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oomlint.dryrun.queries import gpu_options, gpu_setup
-from oomlint.dryrun.queries.device_makers import makes_devices
+from oomlint.dryrun.queries.device_makers import device_makers
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.trace import Branch, Call, Handler, Trace, Try
 from oomlint.dryrun.values.base import NONE, Opaque, Sequence, Value, deref
@@ -101,7 +101,7 @@ CHOOSE = "choose one of the two: growth, or a memory limit for every GPU"
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Conflicts between devices' settings, then options of sessions."""
     keras3 = keras_at_least(trace, settings, 3)
-    makers = [call for call in trace.all_calls() if makes_devices(call, keras3)]
+    makers = device_makers(trace, keras3)
     yield from _devices(trace, makers)
     yield from _unpassed(trace)
     yield from _sessions(trace, makers, keras3)

@@ -70,7 +70,7 @@ from oomlint.dryrun.catalog.keras.batch_sources import BatchSource
 from oomlint.dryrun.queries import child_processes, gpu_options, gpu_setup
 from oomlint.dryrun.queries.backend import keras_backend
 from oomlint.dryrun.queries.child_processes import Handing
-from oomlint.dryrun.queries.device_makers import makes_devices
+from oomlint.dryrun.queries.device_makers import device_makers
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.trace import Call, Trace
@@ -113,7 +113,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Work on the GPU that several processes do at the same time."""
     keras3 = keras_at_least(trace, settings, 3)
     work = [*trace.calls(*TRAINS), *trace.calls(*PREDICTS)]
-    work += [call for call in trace.all_calls() if makes_devices(call, keras3)]
+    work += device_makers(trace, keras3)
     backend = keras_backend(trace, settings)
     told: set[int] = set()
     for handing, done in child_processes.handings(trace, work):

@@ -60,7 +60,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from oomlint.dryrun.queries import gpu_setup
-from oomlint.dryrun.queries.device_makers import LOSES_SILENTLY, makes_devices
+from oomlint.dryrun.queries.device_makers import LOSES_SILENTLY, device_makers
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.queries.graph_growth import is_legacy
 from oomlint.dryrun.queries.keras_version import keras_at_least
@@ -111,7 +111,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         return  # graph mode: ops make nothing until a session runs
     keras3 = keras_at_least(trace, settings, 3)
     # In a script of TensorFlow 1 an operation is a node of the graph: only sessions make devices.
-    makers = [] if is_legacy(trace) else [call for call in trace.all_calls() if makes_devices(call, keras3)]
+    makers = [] if is_legacy(trace) else device_makers(trace, keras3)
     # A session that is given a configuration sets the memory up by that.
     losers = [call for call in trace.calls(*LOSES_SILENTLY) if call.argument("config") is None]
     seen: set[str] = set()

@@ -109,12 +109,9 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """The first training call of a script that sets up no GPU memory."""
     if not trace.source.document.runs:
         return
-    handed = gpu_setup.handed_over(trace)
-    training = [
-        call
-        for call in trace.calls(*TRAINS)
-        if _runs(call, handed) and gpu_setup.seen_from(trace.source, call)
-    ]
+    calls = trace.calls(*TRAINS)
+    handed = gpu_setup.handed_over(trace) if calls else set()
+    training = [call for call in calls if _runs(call, handed) and gpu_setup.seen_from(trace.source, call)]
     if not training or not _whole(trace, training) or _configured(trace) or gpu_setup.on_a_tpu(trace):
         return
     first = training[0]

@@ -8,6 +8,7 @@ from oomlint.rules.host_data.amounts import in_generator
 
 from oomlint.dryrun.catalog.arrays.loading import Unpickled
 from oomlint.dryrun.catalog.arrays.making import DECODED, LAZY, LOADED, loads_of
+from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.trace import Body, Call, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Mapping, Sequence, Slice, Value, deref, tags_of
@@ -66,7 +67,7 @@ def _zipped_behind(trace: Trace) -> set[int]:
 
 def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
     """Arrays that a generator or `__getitem__` cuts its batches out of: the first one in each is its input."""
-    seen = _reading(trace)  # one that reads files itself cuts labels or names out of what was loaded before
+    seen: set[int] = set()
     for call in trace.calls("operator.getitem"):
         function = call.context.function()
         value = deref(call.receiver) if call.receiver is not None else None
@@ -76,6 +77,8 @@ def _by_batch(trace: Trace) -> Iterator[tuple[Call, Array | Unpickled, bool]]:
             or not isinstance(value, Array | Unpickled)
             or not loads_of(value)
             or (isinstance(value, Unpickled) and not _is_slice(call))
+            # one that reads files itself cuts labels or names out of what was loaded before
+            or id(function.node) in _reading(trace)
         ):
             continue
         if in_generator(call.context):
@@ -88,6 +91,7 @@ def _is_slice(call: Call) -> bool:
     return isinstance(deref(call.arguments[1].value), Slice)
 
 
+@once_per_trace
 def _reading(trace: Trace) -> set[int]:
     """Functions in which something is read from a file or decoded, or cut out of what is mapped, stored or sparse."""
     return {

@@ -29,14 +29,13 @@ class Filling:
 
 def filled_by_files(trace: Trace) -> Iterator[Filling]:
     """Assignments of rows to arrays that then are the input of a training call, whole."""
-    calls = {call.index: call for call in trace.all_calls()}
     fed: dict[int, Call] = {}
     for feed, given, is_input in feeds(trace):
         for index in blanks_of(given) if is_input else ():
             fed.setdefault(index, feed)
     for call in trace.calls("operator.setitem"):
         array, key, value = (deref(argument.value) for argument in call.arguments[:3])
-        made = _made(array, calls)
+        made = _made(trace, array)
         if made is None or not isinstance(array, Array) or made.index not in fed or in_test(call):
             continue
         keys = key.items if isinstance(key, Sequence) and key.kind == "tuple" and key.items else [key]
@@ -51,8 +50,8 @@ def filled_by_files(trace: Trace) -> Iterator[Filling]:
             yield Filling(call, array, made, value, fed[made.index])
 
 
-def _made(array: Value, calls: dict[int, Call]) -> Call | None:
+def _made(trace: Trace, array: Value) -> Call | None:
     """The call that made the array, empty."""
     if not isinstance(array, Array):
         return None
-    return next((calls[index] for index in sorted(blanks_of(array)) if index in calls), None)
+    return next(iter(trace.numbered(sorted(blanks_of(array)))), None)

@@ -60,7 +60,7 @@ from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.dryrun.values.arrays import ITEMSIZE, Array
-from oomlint.dryrun.values.base import Const, Sequence, Value, deref
+from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.shapes import known
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -99,6 +99,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             cast[id(call.statement.node)] = call.index
     worst: dict[int, tuple[Severity, Finding]] = {}  # by place: a helper may be called for several arrays
     for call in trace.all_calls():
+        if not isinstance(call.result, Array | Unknown) and call.name != _FLOW:
+            continue  # most calls
         found = _finding(call, trace, settings, cast)
         if found is not None and found.severity > worst.get(id(call.node), (0, None))[0]:
             worst[id(call.node)] = found.severity, found

@@ -104,10 +104,9 @@ class OneHot:
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per place that writes out labels."""
     found: dict[int, OneHot] = {}
-    calls = {call.index: call for call in trace.all_calls()}
     filled = _filled(trace)
     for entry in labels(trace):
-        for call in [calls[index] for index in one_hot_by(entry.value) if index in calls]:
+        for call in trace.numbered(one_hot_by(entry.value)):
             _add(found, call, entry, _classes(trace, call))
         if entry.value.origin is not None and id(entry.value.origin) in filled:
             call = filled[id(entry.value.origin)]

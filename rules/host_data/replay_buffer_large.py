@@ -143,10 +143,11 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 def _memories(trace: Trace) -> Iterator[Memory]:
     """Lists and queues to which tuples (or records) are appended."""
     found: dict[int, Memory] = {}
+    appends = trace.calls("builtins.list.append")
     bindings: dict[int, Assign] = {}
-    for assign in trace.assigns():
+    for assign in trace.assigns() if appends else ():
         bindings.setdefault(id(assign.value), assign)
-    for call in trace.calls("builtins.list.append"):
+    for call in appends:
         value = deref(call.receiver) if call.receiver is not None else None
         if isinstance(value, Sequence) and call.arguments and not in_test(call):
             if id(value) not in found:

@@ -27,7 +27,7 @@ def row_memories(trace: Trace) -> Iterator[list[Rows]]:
     """The arrays of each object that keeps transitions in their rows."""
     filled, drawn = _written(trace), _drawn(trace)
     together: dict[int, list[Rows]] = {}
-    for assign in trace.assigns():
+    for assign in trace.assigns() if filled and drawn else ():
         array = deref(assign.value)
         if not isinstance(array, Array) or array.origin is None or not isinstance(assign.target, Instance):
             continue

@@ -109,13 +109,12 @@ class Densified:
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per place that makes rows dense."""
-    calls = {call.index: call for call in trace.all_calls()}
     vectorized = _vectorized(trace)
     found: dict[int, Densified] = {}
     for feed, value, is_input in feeds(trace):
         if not is_input or not isinstance(value, Array):
             continue
-        made = [calls[index] for index in dense_by(value) if index in calls]
+        made = trace.numbered(dense_by(value))
         if value.origin is not None and id(value.origin) in vectorized:
             made.append(vectorized[id(value.origin)])
         for call in made:

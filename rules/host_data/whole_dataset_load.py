@@ -125,13 +125,11 @@ class Load:
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """One finding per place that reads what is trained on."""
-    calls = {call.index: call for call in trace.all_calls()}
     loads: dict[int, Load] = {}
     rows = {filling.made.index: loads_of(filling.value) for filling in filled_by_files(trace)}
     for feed, value, inputs in feeds(trace):
-        for index in sorted(loads_of(value) | _filled_from(rows, value)):
-            call = calls.get(index)
-            if call is not None and not in_test(call) and not in_test(feed) and not _small_by_place(call):
+        for call in trace.numbered(sorted(loads_of(value) | _filled_from(rows, value))):
+            if not in_test(call) and not in_test(feed) and not _small_by_place(call):
                 loads.setdefault(id(call.node), Load(call)).fed.append((feed, value, inputs))
     yield from _adapted(trace)
     for load in loads.values():

@@ -111,11 +111,14 @@ UPDATES = ("keras.Optimizer.apply_gradients", "keras.Optimizer.apply", "keras.Op
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Each place that makes functions, once."""
+    every = trace.calls("tf.function", "keras.backend.function")
+    if not any(loops_around(made.context) for made in every):
+        return
     seen: set[int] = set()
     eager = runs_eagerly(trace)
     changes = changes_of(trace)
     calls = _Calls(trace)
-    for made in trace.calls("tf.function", "keras.backend.function"):
+    for made in every:
         graph = made.name == "tf.function"
         if (graph and eager) or made.context.role("tf.function") is not None:
             continue

@@ -88,6 +88,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     made: dict[int, list[Call]] = {}
     for call in trace.calls("tf.GradientTape"):
         made.setdefault(id(call.node), []).append(call)
+    if not made:
+        return
     kept = _kept(trace)
     names: dict[int, set[str]] = {}
     for assign in trace.assigns():

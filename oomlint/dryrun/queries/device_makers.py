@@ -6,11 +6,16 @@ what only describes does not.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from oomlint.dryrun.queries.graph_growth import in_graph
-from oomlint.dryrun.trace import Call
+from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import NONE, Sequence, Value, deref
 from oomlint.dryrun.values.training import Layer, Model
+
+if TYPE_CHECKING:
+    from oomlint.dryrun.trace import Call, Trace
 
 # These make no devices of TensorFlow's own context, but the process' GPU allocator, with the options of that moment.
 # gpu_process_state.cc: one allocator per GPU, made once, for the first caller.
@@ -140,9 +145,20 @@ _SHAPES_ONLY = ("MaxPooling", "AveragePooling", "GlobalMaxPooling", "GlobalAvera
                 "ZeroPadding")  # fmt: skip
 
 
+@once_per_trace
+def device_makers(trace: Trace, keras3: bool) -> list[Call]:
+    """The calls that make the devices, in order."""
+    return [call for call in trace.calls_where(_may) if makes_devices(call, keras3)]
+
+
 def makes_devices(call: Call, keras3: bool) -> bool:
     """Whether a call makes the devices."""
     return _by_name(call, keras3) and not in_graph(call.context)
+
+
+def _may(name: str) -> bool:
+    """Whether calls of that name may make them: those of the two libraries, and few others."""
+    return name in _NAMES or name.startswith(("tf.", "keras."))
 
 
 def _by_name(call: Call, keras3: bool) -> bool:

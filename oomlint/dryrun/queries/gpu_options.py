@@ -142,9 +142,9 @@ def fractions(trace: Trace) -> Iterator[tuple[float, Opaque | None, Place]]:
             if not (value.soft and uncalled(call.context) is not None):  # a default that callers may replace
                 yield value.value, call.result if isinstance(call.result, Opaque) else None, call.place
     for assign in trace.assigns():
-        written = deref(assign.value)
-        if assign.path.endswith(f".{FRACTION}") and isinstance(written, Const):
-            if isinstance(written.value, int | float):
+        if assign.path.endswith(f".{FRACTION}"):
+            written = deref(assign.value)
+            if isinstance(written, Const) and isinstance(written.value, int | float):
                 target = deref(assign.target) if assign.target is not None else None
                 yield written.value, target if isinstance(target, Opaque) else None, assign.place
 

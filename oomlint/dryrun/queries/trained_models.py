@@ -70,6 +70,7 @@ def _elsewhere(trained: Trained) -> bool:
     return strategy is not None and ("TPU" in strategy.type or "ParameterServer" in strategy.type)
 
 
+@once_per_trace
 def clearly_trained(trace: Trace) -> list[Trained]:
     """The same, where it is certain which of their layers are frozen: none if `trainable` was set on unknown ones."""
     return [] if any(map(_freezes_unknown, trace.assigns())) else trained_models(trace)

@@ -62,14 +62,15 @@ def unrolled_loops(trace: Trace) -> Iterator[Unrolled]:
     """Each loop once, with all the Python loops inside it counted in: inner loops first."""
     if runs_eagerly(trace):
         return
-    changes = changes_of(trace)
     updates: dict[int, Call] = {}
     inner: dict[int, tuple[Call, list[Loop], Function, bool]] = {}
+    regions: dict[int, tuple[list[Loop], Function, bool] | None] = {}  # by the contexts, which calls share
     for call in trace.all_calls():
-        if not _is_op(call) or call.context.innermost(Loop) is None:
-            continue
-        region = _region(call.context)
-        if region is None:
+        key = id(call.context)
+        if key not in regions:
+            regions[key] = _region(call.context)
+        region = regions[key]
+        if region is None or not _is_op(call):
             continue
         loops, function, by_keras = region
         for loop in loops:
@@ -78,7 +79,9 @@ def unrolled_loops(trace: Trace) -> Iterator[Unrolled]:
                 inner[id(loop.place.node)] = (call, loops, function, by_keras)
             if call.name in UPDATES:
                 updates.setdefault(id(loop.place.node), call)
-    keras = _keras_traces(trace)
+    if not inner:
+        return
+    changes, keras = changes_of(trace), _keras_traces(trace)
     for key, (call, loops, function, by_keras) in inner.items():
         if by_keras and not keras:
             continue
@@ -115,7 +118,9 @@ def _is_of_numpy(call: Call) -> bool:
 def _region(context: Context) -> tuple[list[Loop], Function, bool] | None:
     """The loops around an event in the function that is traced, that function, and whether Keras traces it."""
     loops: list[Loop] = []
-    for frame in context.frames():
+    around: Context | None = context
+    while around is not None:
+        frame, around = around.frame, around.parent
         if isinstance(frame, Loop):
             loops.append(frame)
         elif isinstance(frame, Role) and frame.name.startswith("tf.data."):
