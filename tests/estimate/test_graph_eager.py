@@ -18,8 +18,8 @@ from oomlint.estimate.worker.graph.lives import simulate
 SCRIPTS = Path(__file__).parents[2] / "benchmarks" / "estimate"
 
 
-def peak(made) -> int:
-    eager, order = as_run_eagerly(made)
+def peak(made, functional=()) -> int:
+    eager, order = as_run_eagerly(made, functional)
     return simulate(eager, order, forwarding=False).peak
 
 
@@ -58,6 +58,23 @@ def test_a_softmax_keeps_its_logits():
     # At the gradient: it and the output, which both ask for, and what Keras hung on a softmax.
     assert peak(step("Tanh")) == 16 * MIB
     assert peak(step("Softmax")) == 24 * MIB
+
+
+def test_a_functional_model_holds_what_its_layers_gave_until_its_call_returns():
+    made = program(
+        replace(op("ReadVariableOp", name="net_1/dense/read", mib=2), variable="w"),
+        op("MatMul", 0, name="net_1/dense/MatMul", mib=8),
+        op("BiasAdd", 1, name="net_1/dense/BiasAdd", mib=8),  # a rectifier asks for its own output only
+        op("Relu", 2, name="net_1/first/Relu", mib=8),
+        op("Relu", 3, name="net_1/second/Relu", mib=8),
+        op("ReluGrad", 4, name="gradient_tape/net_1/second/ReluGrad", mib=1),
+        op("ReluGrad", 5, 3, name="gradient_tape/net_1/first/ReluGrad", mib=1),
+    )
+    # Of a class of one's own: both rectifiers' outputs, and a gradient. The product is the layer's own in both.
+    assert peak(made) == 17 * MIB
+    # The sum as well, while the second rectifier runs; what another model is called says nothing of this one.
+    assert peak(made, ["net"]) == 24 * MIB
+    assert peak(made, ["ne", "et_1", "dense"]) == 17 * MIB
 
 
 def test_gradients_are_there_until_the_step_returns():

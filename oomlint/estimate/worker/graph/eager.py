@@ -2,12 +2,15 @@
 
 Nothing is written over an input: Python may still look at it. A GradientTape keeps what the gradients of the recorded
 operations ask for, if only for a shape, until each has been computed: after those of everything that read its outputs.
-Until the step returns Python keeps the variables' gradients, in a list, and what the model gave. A loop (a recurrent
+Until the step returns Python keeps the variables' gradients, in a list, and what the model gave; until the call of a
+functional model returns, what its layers gave one another. A loop (a recurrent
 layer's) is one of Python: each round reads the weights anew, and the gradients of all rounds are there until the end.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.kinds import CHANGES, LOOPS, OVER, READS
@@ -54,8 +57,11 @@ _WITH_LOGITS = "Softmax"
 _NORMALIZATIONS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")  # keep all but the first three
 
 
-def as_run_eagerly(traced: Program) -> tuple[Program, list[int]]:
-    """The program with an operation for each release that Python or the tape is late with, and the order of all."""
+def as_run_eagerly(traced: Program, functional: Collection[str] = ()) -> tuple[Program, list[int]]:
+    """The program with an operation for each release that Python or the tape is late with, and the order of all.
+
+    `functional`: the names of the models that are run layer by layer, those inside others included.
+    """
     program = unrolled(traced)
     operations = program.operations
     spans = _backward(operations)
@@ -68,12 +74,43 @@ def as_run_eagerly(traced: Program) -> tuple[Program, list[int]]:
         if kept:
             after.setdefault(freed, []).append(len(made))
             made.append(Operation(f"{_KEPT}/{operations[number].name}", "NoOp", kept))
+    for call, (outputs, last) in _between_layers(operations, spans[0][0], functional).items():
+        after.setdefault(last, []).append(len(made))
+        made.append(Operation(f"{_KEPT}/until_the_end_of/{call}", "NoOp", outputs))
     after.setdefault(spans[-1][1], []).append(len(made))
     made.append(Operation(f"{_KEPT}/of_all_rounds", "Kept", outputs=(_of_all_rounds(traced),)))
     order = [one for number in range(len(operations)) for one in (number, *after.get(number, ()))]
     order.append(len(made))
     made.append(Operation(f"{_KEPT}/by_the_step", "NoOp", _to_the_end(operations, spans)))
     return replace(program, operations=made), order
+
+
+def _between_layers(
+    operations: list[Operation], end: int, functional: Collection[str]
+) -> dict[str, tuple[tuple[Output, ...], int]]:
+    """For each call of a functional model before `end` what its layers gave one another, and its last operation.
+
+    Keras has the outputs of all layers in a dictionary until the call returns (`_run_through_graph` in
+    keras/src/ops/function.py).
+    """
+    if not functional:
+        return {}
+    scope = re.compile(rf"(?:^|.*/)(?:{'|'.join(map(re.escape, functional))})(?:_\d+)?(?=/)")
+    given: dict[str, dict[Output, None]] = {}
+    last: dict[str, int] = {}
+    for number, one in enumerate(operations[:end]):
+        found = scope.match(one.name)
+        call = found[0] if found is not None else ""
+        while call:  # it runs in the calls around this one as well
+            last[call] = number
+            layer = one.name[len(call) + 1 :].partition("/")[0]
+            for source in one.inputs:
+                maker = operations[source[0]].name
+                if maker.startswith(f"{call}/") and maker[len(call) + 1 :].partition("/")[0] != layer:
+                    given.setdefault(call, {})[source] = None
+            found = scope.match(call)
+            call = found[0] if found is not None else ""
+    return {call: (tuple(outputs), last[call]) for call, outputs in given.items()}
 
 
 def _backward(operations: list[Operation]) -> list[tuple[int, int]]:

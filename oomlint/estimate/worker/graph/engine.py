@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 
 from oomlint.estimate.worker.graph import order
 from oomlint.estimate.worker.graph.cards import card_of
@@ -81,7 +82,16 @@ def eagerly(subject: Subject) -> tuple[Program, list[int]]:
     step = traced(subject, optimized=False)
     if any(operation.type in LOOPS for operation in step.operations):
         step = traced(subject)  # how many rounds a loop has shows once constants are folded
-    return as_run_eagerly(step)
+    return as_run_eagerly(step, _run_layer_by_layer(subject))
+
+
+def _run_layer_by_layer(subject: Subject) -> set[str]:
+    """The names of the functional and sequential models in a model, itself among them."""
+    import keras
+
+    functional = import_module("keras.src.models.functional").Functional
+    layers = subject.model._flatten_layers()
+    return {layer.name for layer in layers if isinstance(layer, (functional, keras.Sequential))}
 
 
 def _unknown(step: Program) -> list[str]:
