@@ -357,6 +357,7 @@ def test_a_model_that_takes_no_array_at_all(tmp_path: Path, monkeypatch: pytest.
     assert "for example --input-shape" in caught.value.hint
     found = slice_script(tmp_path / "train.py")
     request = Request(str(tmp_path / "train.py"), source=found.text, names=found.names)
-    hint = all_of(caught.value, request, build_request).hint
-    assert hint.startswith("None of the usual shapes of one sample does (")
-    assert "FILE.py:function" in hint
+    error = all_of(caught.value, request, build_request)
+    assert error.hint.startswith("So it is with each of the usual shapes of one sample (")
+    assert "FILE.py:function" in error.hint
+    assert "Edges.call()" in error.message

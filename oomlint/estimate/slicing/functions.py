@@ -71,6 +71,9 @@ class Functions:
                     return None
                 unit, body = provider, provider.tree.body
                 continue
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+                name = node.value.id
+                continue
             if not isinstance(node, ast.ImportFrom):
                 return None
             alias = next(one for one in node.names if (one.asname or one.name) == name)
@@ -170,11 +173,40 @@ class Functions:
                         return self.program.module(unit, base, one.level)
         return None
 
-    def looked_up(self, call: ast.Call, unit: Unit) -> Unit | None:
+    def looked_up(self, call: ast.Call, scope: Scope) -> Unit | None:
         """The project's module in which a name is looked up that only a run tells: `getattr(encoders, name)`."""
-        if isinstance(call.func, ast.Name) and call.func.id in ("getattr", "vars") and call.args:
-            module = call.args[0]
-            return self.imported(unit, module.id) if isinstance(module, ast.Name) else None
+        if not isinstance(call.func, ast.Name):
+            return None
+        if call.func.id == "globals" and not call.args:
+            return scope.unit
+        if call.func.id not in ("getattr", "vars") or not call.args:
+            return None
+        module = call.args[0]
+        if isinstance(module, ast.Name):
+            where = scope.of(module.id)
+            for one in statements(where.node.body) if where is not None else ():
+                match one:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == module.id:
+                        return self._module_of(value, scope.unit)
+            return self.imported(scope.unit, module.id)
+        return self._module_of(module, scope.unit)
+
+    def _module_of(self, value: ast.expr, unit: Unit) -> Unit | None:
+        """The module that `sys.modules[__name__]` or `importlib.import_module("nets")` is."""
+        match value:
+            case ast.Subscript(value=ast.Attribute(attr="modules"), slice=named):
+                pass
+            case ast.Call(func=ast.Attribute(attr="import_module"), args=[named, *_]):
+                pass
+            case ast.Call(func=ast.Name(id="import_module" | "__import__"), args=[named, *_]):
+                pass
+            case _:
+                return None
+        match named:
+            case ast.Name(id="__name__"):
+                return unit
+            case ast.Constant(value=str() as name):
+                return self.program.module(unit, name, 0)
         return None
 
     def _imports_of(self, unit: Unit) -> list[ast.stmt]:
@@ -283,6 +315,8 @@ def _defines(statement: ast.stmt, name: str) -> bool:
             return own == name
         case ast.ImportFrom(names=aliases):
             return any((alias.asname or alias.name) == name for alias in aliases)
+        case ast.Assign(targets=[ast.Name(id=own)], value=ast.Name()):  # arg = argument
+            return own == name
     return False
 
 

@@ -42,10 +42,12 @@ def inner_gradient(training: Training, functions: Functions) -> tuple[Unit, int]
 
 
 def _of_inputs(call: ast.Call, scope: Scope) -> bool:
-    """A tape has to be told to watch what is no variable."""
+    """A tape has to be told to watch what is no variable; `tf.gradients` has not."""
     match call:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=tape), attr=method)) if method in _TAKES:
             return not models_in(call, scope) and any(_watches(node, tape) for node in ast.walk(scope.node))
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr="gradients")):  # tf.gradients(y, x)
+            return module in scope.unit.aliases and not models_in(call, scope)
     return False
 
 

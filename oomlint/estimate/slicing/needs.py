@@ -90,7 +90,7 @@ class Needs:
                 self.changed |= one.attr not in self.attributes
                 self.attributes.add(one.attr)
                 self._member(one, scope)
-            elif isinstance(one, ast.Call) and (unit := self.functions.looked_up(one, scope.unit)):
+            elif isinstance(one, ast.Call) and (unit := self.functions.looked_up(one, scope)):
                 for name in unit.scope.bound:
                     self.require(name, unit.scope)
 
@@ -242,8 +242,8 @@ class Needs:
     def _filled(self, holders: set[tuple[int, str]]) -> bool:
         return any(name in self.names.get(scope, ()) for scope, name in holders)
 
-    def _class(self, node: ast.ClassDef, scope: Scope) -> bool:
-        if not self._wanted(node, scope):
+    def _class(self, node: ast.ClassDef, scope: Scope, inner: bool = False) -> bool:
+        if not inner and not self._wanted(node, scope):
             return False
         if id(node) not in self.seen:
             self.seen.add(id(node))
@@ -258,8 +258,7 @@ class Needs:
                 if special or id(node) in self.whole or statement.name in self.attributes:
                     self._function(statement, scope)
             elif isinstance(statement, ast.ClassDef):
-                self.require(statement.name, scope)
-                self.statement(statement, scope)
+                self._class(statement, scope, inner=True)
             elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
                 self._keep(statement, scope)
         return True
@@ -386,8 +385,8 @@ class Needs:
             ):
                 return True
         if isinstance(function, ast.Attribute):
-            if function.attr in INERT_METHODS:
-                return False
+            if function.attr in INERT_METHODS or (not callees and name == "self.build"):
+                return name == "self.build"  # of Keras: a model that says itself what it takes
             if (
                 callees
                 and root_name(function.value) in ("self", "cls")

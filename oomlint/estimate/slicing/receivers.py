@@ -22,6 +22,10 @@ def models_in(call: ast.AST, scope: Scope) -> list[ast.expr]:
                     bound = {one.id for one in targets if isinstance(one, ast.Name)}
                 case ast.AugAssign(target=ast.Name(id=name), value=value):
                     bound = {name}
+                case ast.Expr(
+                    value=ast.Call(func=ast.Attribute(attr="extend", value=ast.Name(id=name)), args=[value])
+                ):
+                    bound = {name}
                 case _:
                     continue
             if bound & names and _is_sum(value):

@@ -27,6 +27,7 @@ from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.order import Order
 from oomlint.estimate.slicing.program import Program, blocks
 from oomlint.estimate.slicing.replication import replicate
+from oomlint.estimate.slicing.samples import sample_named
 from oomlint.estimate.slicing.taint import Taint
 from oomlint.estimate.slicing.trainings import Training, trainings_of
 from oomlint.estimate.slicing.vocabulary import TF_KERAS
@@ -179,6 +180,9 @@ def _sliced(
         hint = "It is in the train_step of a keras.Model: write the step as one to have it estimated."
         raise EstimateError(message, "slice", str(inner[0].path), inner[1], hint)
     names |= replicate(training, trace)
+    names |= {"element_named": training.element_named} if training.element_named else {}
+    if (sample := sample_named(trace)) is not None:
+        names |= {"sample": ",".join(map(str, sample[0])), "sample_named": sample[1]}
     emission = Emission(needs, training, list(values))
     emission.seed()
     needs.settle()

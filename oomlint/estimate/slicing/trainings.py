@@ -39,6 +39,7 @@ class Training:
     batch: Any = None  # a number, or the expression that the call is given
     batch_named: str = ""  # where it was found, if not in the call
     element: Any = None
+    element_named: str = ""  # where that was found, if not in what the call is given
     second: Any = None  # of each batch: labels, or what a step of the model's own is given beside them
     optimizer: ast.expr | None = None
     by_hand: str = ""
@@ -93,6 +94,10 @@ def _compiled(trace: Trace, program: Program, known: Known) -> Iterator[Training
             of = element if isinstance(deref(data), Dataset) else fed
             training.element = of(inputs_in(data))
             training.second = second(data, call.value("y"))
+        if model is not None and _is_open(training.element):
+            before = _called_on(trace, model, call)  # `model(tf.ones((1, 416, 416, 3)))` made its weights
+            if before is not None:
+                training.element, training.element_named = before, "the model is called on that before"
         if training.batch is None:
             training.batch = _argument(training, "batch_size")
         yield training
@@ -160,6 +165,15 @@ def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
             elif training.applied is None and len(receivers) == 1:
                 made.optimizer = applying(scope)
             yield made
+
+
+def _is_open(nest: Any) -> bool:
+    """Whether nothing, or not every size, is known of what is handed over."""
+    if isinstance(nest, tuple) and len(nest) == 2 and isinstance(nest[1], str):
+        return None in nest[0][1:]
+    if isinstance(nest, dict):
+        nest = list(nest.values())
+    return nest is None or any(map(_is_open, nest))
 
 
 def _is_step(scope: Scope) -> bool:

@@ -51,7 +51,8 @@ INERT_METHODS = frozenset(
 
 # Changing their receiver, where it is a program's own helper that does it to a parameter.
 MUTATING_METHODS = frozenset(
-    "add append extend insert update setdefault compile build pop add_loss add_metric add_weight".split()
+    """add append extend insert update setdefault compile build pop add_loss add_metric add_weight
+    add_argument set_defaults""".split()
 )
 
 # Calls that act on the library as a whole: they hold for every model that is made after them.
@@ -59,7 +60,7 @@ GLOBAL_CALLS = re.compile(
     r".*\b(set_global_policy|set_policy|set_dtype_policy|set_floatx|set_image_data_format|set_image_dim_ordering"
     r"|set_jit|enable_mixed_precision_graph_rewrite|run_functions_eagerly|set_learning_phase"
     r"|enable_op_determinism|set_backend|register_keras_serializable|wandb\.init"
-    r"|flags\.DEFINE_\w+)"
+    r"|flags\.DEFINE_\w+|_set_inputs)"
 )
 
 # What builds: a function in which one of these is called makes a part of a model.

@@ -46,6 +46,7 @@ def build(request: Request) -> Subject:
             assumptions.append(
                 f"of several trainings the one for {options}: give others with --arg NAME=VALUE"
             )
+        assumptions += [request.names["said"]] if "said" in request.names else []
         altering.alter(made, request)
         batch = request.batch_size or (made.batch and strategies.share(made.batch, request))
         if batch is None:

@@ -18,7 +18,8 @@ _NAME = re.compile(
     r"(n|nb|nr|num|no|number|count|total)?_?(of)?_?(all|unique|distinct|output|target|different)?_?"
     r"(class|classes|classses|label|labels|category|categories|tags|intents|genres)"
     r"_?(n|num|number|count|size|name|names|list|indices|to_idx|dim)?_?"
-    r"|unique|n?_?(actions?|action_(size|dim|num|space|count))"
+    r"|unique|n?_?(actions?|action_(size|dim|num|space|count|list|names))"
+    r"|(n|nb|num)?_?(gesture|emotion|breed|disease|sign)s?_?(num|count|name|names|list)?"
 )
 
 

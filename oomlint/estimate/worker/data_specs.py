@@ -63,7 +63,11 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
                 raise _asks(f"the data's shape {shape} is not known in full", _example(made.model))
             return Spec((batch, *shape[1:]), floatx() if dtype == FLOATX else dtype)
 
-        return _map(spec, made.element)
+        specs = _map(spec, made.element)
+        if named := request.names.get("element_named"):
+            shapes = ", ".join("x".join(map(str, one.shape[1:])) for one in tree().flatten(specs))
+            assumptions.append(f"a sample is {shapes}: {named} (another: --input-shape)")
+        return specs
     built = getattr(made.model, "_build_shapes_dict", None) or {}
     shape = built.get("input_shape") or getattr(made.model, "_build_input_shape", None)
     if shape is not None and all(isinstance(size, int) for size in tuple(shape)[1:]):

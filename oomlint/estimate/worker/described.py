@@ -30,9 +30,9 @@ def prepared(request: Request) -> Request:
 
 
 def inputs() -> list[Data]:
-    """The arrays that are described and are neither labels nor weights, in order."""
-    described = stand_ins.DESCRIBED.items()
-    return [one for name, one in described if not roles.is_labels(name) and not roles.is_weights(name)]
+    """The arrays that are described and are neither labels nor weights nor anchors, in order."""
+    others = (roles.is_labels, roles.is_weights, roles.is_anchors)
+    return [one for name, one in stand_ins.DESCRIBED.items() if not any(is_(name) for is_ in others)]
 
 
 def of_input(name: str, position: int, count: int) -> Data | None:

@@ -13,6 +13,7 @@ from typing import Any
 from oomlint.estimate.worker.stand_ins import Missing
 
 Size = int | tuple[int, ...]
+Parts = dict[str, Size]
 
 # A number is a discrete space, a tuple the shape of a box: (observations, actions).
 _SPACES: dict[str, tuple[Size, Size]] = {
@@ -46,6 +47,8 @@ _OBSERVED_SINCE: dict[str, tuple[dict[int, Size], Size]] = {
     "InvertedDoublePendulum": ({5: (9,), 2: (11,)}, (1,)),
     "Reacher": ({5: (10,), 2: (11,)}, (2,)),
 }
+# Robot arms with goals (Gymnasium-Robotics, "Fetch"): how many numbers tell what is observed; three are a place.
+_ARMS = {"Reach": 10, "Push": 25, "Slide": 25, "PickAndPlace": 25}
 # Atari games, by how many actions mean something in them.
 _GAMES = {
     3: "Freeway Skiing",
@@ -96,6 +99,15 @@ class Space:
         return Missing(f"a space's {name}")
 
 
+class Spaces(dict[str, Space]):
+    """What is observed in parts: the robot, where a thing is and where it should be."""
+
+    @property
+    def spaces(self) -> Spaces:
+        """Itself."""
+        return self
+
+
 # Shapes of what is observed in the environments that the script made.
 OBSERVED: list[tuple[int, ...]] = []
 
@@ -103,10 +115,14 @@ OBSERVED: list[tuple[int, ...]] = []
 class Environment:
     """What a model is made from: the spaces. What happens in it is not known."""
 
-    def __init__(self, observations: Size, actions: Size) -> None:
+    def __init__(self, observations: Size | Parts, actions: Size) -> None:
         if isinstance(observations, tuple):
             OBSERVED.append(observations)
-        self.observation_space = Space(observations)
+        self.observation_space: Space | Spaces = (
+            Spaces({name: Space(size) for name, size in observations.items()})
+            if isinstance(observations, dict)
+            else Space(observations)
+        )
         self.action_space = Space(actions)
 
     @property
@@ -147,7 +163,7 @@ class Gym(Missing):
     Wrapper = ObservationWrapper = ActionWrapper = RewardWrapper = Wrapping
 
 
-def _spaces(found: re.Match[str], how: dict[str, Any]) -> tuple[Size, Size] | None:
+def _spaces(found: re.Match[str], how: dict[str, Any]) -> tuple[Size | Parts, Size] | None:
     """Observations and actions of an environment whose name was read, made with those arguments."""
     name, version = found[1], int(found[4])
     if name in _ACTIONS:
@@ -158,6 +174,9 @@ def _spaces(found: re.Match[str], how: dict[str, Any]) -> tuple[Size, Size] | No
         observed, actions = _OBSERVED_SINCE[name]
         size = next((size for since, size in observed.items() if version >= since), None)
         return None if size is None else (size, actions)
+    task = name.removeprefix("Fetch").removesuffix("Dense")
+    if name.startswith("Fetch") and task in _ARMS:
+        return {"observation": (_ARMS[task],), "achieved_goal": (3,), "desired_goal": (3,)}, (4,)
     if name == "LunarLander" and how.get("continuous") is True:
         return _SPACES["LunarLanderContinuous"]
     if name == "CarRacing" and how.get("continuous") is False:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oomlint.estimate.slicing.filling import filled
@@ -106,6 +107,8 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
             fails_alone = isinstance(statement, ast.If | ast.With) or _fills(statement)
             for name in ("body", "orelse", "finalbody"):
                 block = getattr(statement, name, None)
+                if name == "body" and isinstance(statement, ast.Try) and _falls_back(statement):
+                    continue  # that it fails is what its handler is for
                 if block:
                     setattr(statement, name, _guarded(block, top))
             if top and fails_alone and not _leads_on(statement):
@@ -126,9 +129,35 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
             return statement
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr="add", value=model))):
             return _noted(statement, model)
+        case ast.Expr(
+            value=ast.Call(func=ast.Attribute(attr="__init__", value=ast.Call(func=ast.Name(id="super"))))
+        ):
+            return statement  # no object is one without that
         case ast.Expr(value=ast.Call()):
             return statement if top and last else _attempt(statement)
     return statement
+
+
+_READS = re.compile(r"load\w*|restore\w*|open|read\w*|from_pretrained")
+
+
+def _falls_back(statement: ast.Try) -> bool:
+    """Whether a handler makes what could not be read: `try: net = load_model(file)`, `except: net = build()`."""
+    calls = [getattr(one.func, "attr", getattr(one.func, "id", "")) for one in _calls(statement.body)]
+    made = {name for one in statement.body if isinstance(one, ast.Assign) for name in _names(one)}
+    instead = {
+        name
+        for handler in statement.handlers
+        for one in handler.body
+        if isinstance(one, ast.Assign) and not isinstance(one.value, ast.Constant)
+        for name in _names(one)
+    }
+    return bool(made & instead) and any(map(_READS.fullmatch, calls))
+
+
+def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
+    for statement in body:
+        yield from (one for one in ast.walk(statement) if isinstance(one, ast.Call))
 
 
 def _if_there(decorator: ast.expr) -> ast.expr:
@@ -301,7 +330,7 @@ def _names(statement: ast.stmt) -> list[str]:
                         found.add(dotted(holder))
                     case ast.Attribute(ctx=ast.Store()) if dotted(one):
                         found.add(dotted(one))
-            return sorted(found)
+            return sorted(found - {FAILED})
         case ast.If() | ast.With():
             return sorted(
                 {name for one in ast.walk(statement) if isinstance(one, ast.Assign) for name in _names(one)}

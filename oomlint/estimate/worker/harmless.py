@@ -21,7 +21,8 @@ from oomlint.estimate.worker.attribute_dicts import attribute_dicts
 from oomlint.estimate.worker.data_sets import known_data_sets
 from oomlint.estimate.worker.older.add_ons import add_ons
 from oomlint.estimate.worker.older.image_format import image_format
-from oomlint.estimate.worker.older.modules import legacy_keras, renamed_optimizer_arguments
+from oomlint.estimate.worker.older.modules import legacy_keras
+from oomlint.estimate.worker.older.optimizer_arguments import renamed_optimizer_arguments
 from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.texts import tokenizers
 from oomlint.estimate.worker.trackers import wandb
@@ -69,8 +70,10 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
 
             stack.enter_context(patch.object(builtins, "np", numpy, create=True))
             stack.enter_context(patch.object(builtins, "K", generation.chosen().backend, create=True))
-        _flags_have_their_defaults()
         parse = _Defaults(given, assumptions)
+        _flags_have_their_defaults(stack, parse)
+        add = argparse._ActionsContainer.add_argument
+        stack.enter_context(patch.object(argparse._ActionsContainer, "add_argument", _any_choice(add)))
         stack.enter_context(patch.object(argparse.ArgumentParser, "parse_args", parse.parse_args))
         stack.enter_context(patch.object(argparse.ArgumentParser, "parse_known_args", parse.parse_known_args))
         for module in generation.present():
@@ -136,13 +139,19 @@ def _hdf5(stack: ExitStack) -> None:
     stack.enter_context(patch.object(h5py.File, "__init__", init))
 
 
-def _flags_have_their_defaults() -> None:
-    """The flags of absl: as if the command line had been read, and had nothing on it."""
+def _flags_have_their_defaults(stack: ExitStack, parse: _Defaults) -> None:
+    """The flags of absl: as if the command line had been read, with what `--arg` gives on it."""
     try:
         from absl import flags
     except ImportError:
         return
     flags.FLAGS.mark_as_parsed()
+    original = flags.FlagValues.__getattr__
+
+    def read(self: Any, name: str) -> Any:
+        return parse.of_flag(name, original(self, name), self)
+
+    stack.enter_context(patch.object(flags.FlagValues, "__getattr__", read))
 
 
 def _folders() -> list[str]:
@@ -190,6 +199,18 @@ def _no_file(*args: Any, **kwargs: Any) -> str:
     return "not-downloaded"
 
 
+def _any_choice(add: Any) -> Any:
+    """`add_argument`, whose choices may be the files of a folder: argparse lists them at once."""
+
+    @functools.wraps(add)
+    def added(self: Any, *names: Any, **how: Any) -> Any:
+        if isinstance(how.get("choices"), Missing):
+            del how["choices"]
+        return add(self, *names, **how)
+
+    return added
+
+
 class _Defaults:
     """`parse_args` with no command line: what is required and not given is not known."""
 
@@ -235,6 +256,20 @@ class _Defaults:
             if not hasattr(values, name):
                 setattr(values, name, value)
         return values
+
+    def of_flag(self, name: str, value: Any, flags: Any) -> Any:
+        """The value of a flag of absl, as that of an option of argparse."""
+        if name in self.given:
+            return self.given[name]
+        if value is not None:
+            return value
+        told = argparse.Action((), name, help=getattr(flags[name], "help", None))
+        file = self._settings(told)
+        if file is not None:
+            return file
+        stand_ins.UNSET.add(name)
+        stand_ins.EXAMPLES.setdefault(name, self._examples(told))
+        return None
 
     def _examples(self, action: argparse.Action) -> list[Any]:
         return list(action.choices or []) or list(self._files.get(action.dest, []))

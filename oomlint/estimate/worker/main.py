@@ -42,16 +42,29 @@ def main(answer_file: str) -> int:
 def answer(request: Request) -> Estimate:
     """The estimate. Raises EstimateError."""
     from oomlint.estimate.worker.building import build
-    from oomlint.estimate.worker.needed import all_of
+    from oomlint.estimate.worker.needed import all_of, with_named_sample
     from oomlint.estimate.worker.solve import completed
 
     started = time.monotonic()
     try:
         first = _estimated(request)
     except EstimateError as error:
-        raise all_of(error, request, build, followed) from error
+        found = _with_names(with_named_sample(error, request))
+        if found is None:
+            raise all_of(error, request, build, followed) from error
+        request, first = found
     whole = completed(request, first, _estimated)
     return replace(whole, seconds=round(time.monotonic() - started, 3), resident_bytes=_resident())
+
+
+def _with_names(changed: Request | None) -> tuple[Request, Estimate] | None:
+    """The estimate with what the script's names say of a sample, if that does."""
+    if changed is None:
+        return None
+    try:
+        return changed, _estimated(changed)
+    except EstimateError:
+        return None
 
 
 def _estimated(request: Request) -> Estimate:

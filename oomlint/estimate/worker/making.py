@@ -241,6 +241,7 @@ def of_the_user(file: str) -> bool:
     path = file.replace("\\", "/")
     others = ("/site-packages/", "/dist-packages/", "/oomlint/estimate/")
     of_python = path.startswith(("<", sysconfig.get_path("stdlib").replace("\\", "/") + "/"))
+    of_python |= "/__autograph_generated_file" in path  # TensorFlow's copy of the user's code
     return not of_python and not any(part in path for part in others)
 
 

@@ -24,6 +24,11 @@ _TRIES = 14
 _INPUT = "--input-shape"
 _X_NAMES = ("x", *(f"x{number}" for number in range(2, 2 + _TRIES)))  # of a model with several inputs
 _X = re.compile(r"x\d*")
+# What Keras puts around an exception that a layer raises.
+_OF_KERAS = re.compile(
+    r"Exception encountered when calling ([\w.]+\(\)).*?Error encountered: (.*?)(\x1b|Arguments|$).*"
+)
+_SIZES = re.compile(r"[\[(][\d, ]*[\])]")
 _SAMPLES = ((224, 224, 3), (128,), (128, 16), (32, 32, 1))
 
 
@@ -43,8 +48,15 @@ def all_of(
     found = search.complete(error, request, []) or search.made
     if found is None and search.samples:
         tried = "; ".join(",".join(map(str, one)) for one in search.samples)
-        hint = f"None of the usual shapes of one sample does ({tried}). Give its own with {_INPUT}, or name a function "
-        return dataclasses.replace(error, hint=hint + "that builds the model: FILE.py:function.")
+        hint = f" ({tried}). Give its own with {_INPUT}, or name a function that builds the model: FILE.py:function."
+        if (reason := search.reason()) is not None:
+            words = f"So it is with each of the usual shapes of one sample{hint}"
+            return dataclasses.replace(reason, message=_plainly(reason), hint=words)
+        words = f"None of the usual shapes of one sample does{hint}"
+        if search.refusals:
+            first = dataclasses.replace(search.refusals[0], message=_plainly(search.refusals[0]), hint="")
+            words += f"\n  With the first of them: {first!s}"
+        return dataclasses.replace(error, hint=words)
     if found is None:
         return error
     places = dict.fromkeys(f"{name} ({_row(error.file, line)})" if line else name for name, _, line in found)
@@ -54,6 +66,24 @@ def all_of(
     return dataclasses.replace(
         error, message=message, hint=f"Give {count} with --data", needs=texts, file=error.file
     )
+
+
+def _plainly(error: EstimateError) -> str:
+    """A message without what Keras puts around it."""
+    return _OF_KERAS.sub(r"\1: \2", error.message)
+
+
+def with_named_sample(error: EstimateError, request: Request) -> Request | None:
+    """For an error that asks for the shape of a picture: the request with the one that the script's names say."""
+    told = re.search(rf"{_INPUT} ([\d,]+)", error.hint)
+    sample = tuple(map(int, filter(None, request.names.get("sample", "").split(","))))
+    if told is None or error.asked or request.input_shape is not None or request.data:
+        return None
+    if not sample or len(told[1].split(",")) != len(sample):
+        return None
+    named = request.names["sample_named"]
+    words = f"a sample is {'x'.join(map(str, sample))}, as {named} says (another: {_INPUT})"
+    return dataclasses.replace(request, input_shape=sample, names=request.names | {"said": words})
 
 
 def _row(file: str | None, line: int) -> str:
@@ -78,6 +108,7 @@ class _Search:
         self.follow = follow
         self.samples: list[tuple[int, ...]] = []  # what a model that says nothing of its input was called on
         self.made: list[Need] | None = None  # what made a model first, whose step could not be followed
+        self.refusals: list[EstimateError] = []  # what samples failed with
         self.end = time.process_time() + _SECONDS
         self.left = _TRIES
 
@@ -115,11 +146,18 @@ class _Search:
                     found = self.complete(other, changed, with_it)
                     if found is not None:
                         return found
+                elif name == "x":
+                    self.refusals.append(other)
             except Exception:  # the user's own code, with a value that is only an example
                 continue
             else:
                 return with_it
         return None
+
+    def reason(self) -> EstimateError | None:
+        """What every sample failed with at the same place, whatever its shape: no other shape will do, either."""
+        told = {_SIZES.sub("", _OF_KERAS.sub(r"\2", one.message)) for one in self.refusals}
+        return self.refusals[0] if len(told) == 1 and len(self.refusals) == len(self.samples) > 1 else None
 
 
 def _takes(subject: Any, name: str, example: Any) -> bool:
@@ -167,10 +205,14 @@ def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[
             return
         told = re.search(rf"{_INPUT} ([\d,]+)", error.hint)
         first = [tuple(map(int, told[1].split(",")))] if told else []
-        for sample in dict.fromkeys([*first, *_SAMPLES]):
+        # A U with eight halvings takes 256, and not 224.
+        larger = [(256, 256, 3)] if first == [(224, 224, 3)] else []
+        for sample in dict.fromkeys([*first, *larger, *_SAMPLES]):
             yield "x", (32, *sample)
         return
     if attribute in ("shape", "array"):
+        if roles.is_anchors(name):
+            yield name, (9, 2)
         yield name, (20_000, 300) if roles.is_weights(name) else (1000, 10 if attribute == "shape" else 16)
         return
     for example in stand_ins.examples_of(name)[:4]:

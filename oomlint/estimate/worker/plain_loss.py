@@ -16,6 +16,7 @@ from oomlint.estimate.worker import compiling, data_specs, generation
 from oomlint.estimate.worker.compilation import asked_jit
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec, Subject
+from oomlint.estimate.worker.xla.tensorflow_step import NOT_LOWERED
 
 # TensorFlow, of a function that makes them each time it is called (tensorflow/python/eager/polymorphic_function).
 _NEW_VARIABLES = "only supports singleton tf.Variables"
@@ -27,13 +28,14 @@ def or_plainly(subject: Subject, estimated: Callable[[], _Answer]) -> _Answer:
     """The estimate; if that fails, without metrics; if that fails too, with a usual loss."""
     try:
         return estimated()
-    except EstimateError:
-        raise
     except Exception as error:
+        if isinstance(error, EstimateError) and NOT_LOWERED not in error.message:
+            raise
         if subject.mode != "train" or len(subject.data) < 2 or compiling.own_step(subject.model):
             raise
         before = subject.data, list(subject.assumptions)
-        words = " ".join(str(error).split())[:160]
+        cause = error.__cause__ if isinstance(error, EstimateError) and error.__cause__ is not None else error
+        words = " ".join(str(cause).split())[:160]
         if _NEW_VARIABLES in words:
             message = "the script's loss makes variables, a model's perhaps, whose memory is not followed"
             raise EstimateError(
@@ -45,7 +47,7 @@ def or_plainly(subject: Subject, estimated: Callable[[], _Answer]) -> _Answer:
         for without in ways:
             subject.data, subject.assumptions[:] = before[0], before[1]
             try:
-                subject.assumptions.append(f"{without(subject)}: {type(error).__name__}: {words}")
+                subject.assumptions.append(f"{without(subject)}: {type(cause).__name__}: {words}")
                 return estimated()
             except Exception:  # the first error is what is reported
                 continue

@@ -15,8 +15,11 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
+
+from oomlint.estimate.worker.making import of_the_user
+from oomlint.estimate.worker.spellings import FAILED
 
 _unnamed: set[str] = set()  # modules that were read from the project's folder
 
@@ -25,6 +28,7 @@ class _Provider(MetaPathFinder, Loader):
     def __init__(self, names: Mapping[str, str], compiled: Callable[[str, str, list[int]], Any]) -> None:
         self.names = names
         self.compiled = compiled
+        self.wholes: dict[str, ModuleType] = {}
         of_project = {key.partition(":")[2] for key in names if key.startswith("module:")}
         self.modules = {name for name in of_project if not _is_of_python(name)}
         self.packages = {name.rpartition(".")[0] for name in self.modules} - {""}
@@ -45,12 +49,35 @@ class _Provider(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return None
 
+    def asked_from_outside(self) -> bool:
+        """Whether a file of the user's asks of which there is no slice: what it takes of others is in none, either."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and "importlib" in frame.f_code.co_filename:
+            frame = frame.f_back
+        file = "" if frame is None else frame.f_code.co_filename
+        sliced = {path for key, path in self.names.items() if key.startswith("file:") or key == "path"}
+        return of_the_user(file) and file not in sliced
+
+    def whole(self, module: ModuleType) -> dict[str, Any]:
+        """What a module of which there is a slice binds as it stands in its file."""
+        path = self.names.get(f"file:{module.__name__}", "")
+        if path not in self.wholes:
+            made = self.wholes[path] = ModuleType(module.__name__)
+            made.__dict__.update({FAILED: sys.modules["__main__"].__dict__.get(FAILED)}, __file__=path)
+            if path:
+                exec(self.compiled(Path(path).read_text("utf-8", "replace"), path, []), made.__dict__)
+        return self.wholes[path].__dict__
+
     def exec_module(self, module: ModuleType) -> None:
         inner = f"{module.__name__}."
 
         def submodule(name: str) -> Any:
             if inner + name in self.modules or inner + name in self.packages:
                 return import_module(inner + name)
+            if not name.startswith("__") and self.asked_from_outside():
+                whole = self.whole(module)
+                if name in whole:
+                    return whole[name]
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
         module.__getattr__ = submodule  # type: ignore[method-assign]
@@ -61,8 +88,6 @@ class _Provider(MetaPathFinder, Loader):
             text, path = Path(origin).read_text("utf-8", "replace"), origin
         if text is None:
             return
-        from oomlint.estimate.worker.guards import FAILED
-
         module.__file__ = path
         module.__dict__[FAILED] = sys.modules["__main__"].__dict__.get(FAILED)
         lines = json.loads(self.names.get(f"lines:{module.__name__}", "[]"))

@@ -41,6 +41,19 @@ def is_weights(name: str) -> bool:
     return _WEIGHTS.fullmatch(name.lower()) is not None
 
 
+_ANCHORS = re.compile(r"(?:\w+_)?(?:anchors?|priors?)(?:_\w+)?")
+
+
+def is_anchors(name: str) -> bool:
+    """Whether a name is what people call the boxes that a detector begins with: nine pairs of sides, say."""
+    return _ANCHORS.fullmatch(name.lower()) is not None
+
+
+def example(name: str) -> str:
+    """A description of an array of that name."""
+    return f"{name}={'9x2' if is_anchors(name) else '20000x300' if is_weights(name) else '1000x16'}"
+
+
 def is_labels(name: str) -> bool:
     """Whether a described array holds labels."""
     return _LABELS.fullmatch(_plain(name)) is not None
@@ -55,7 +68,11 @@ def _plain(name: str) -> str:
 def samples_of(described: Mapping[str, Any]) -> Any:
     """The array that the model is called on: the first that is called so, else the first that holds no labels."""
     called = (one for name, one in described.items() if _SAMPLES.fullmatch(_plain(name)))
-    other = (one for name, one in described.items() if not is_labels(name) and not is_weights(name))
+    other = (
+        one
+        for name, one in described.items()
+        if not is_labels(name) and not is_weights(name) and not is_anchors(name)
+    )
     return next((one for group in (called, other) for one in group), None)
 
 

@@ -271,7 +271,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
             message = (
                 f"{shapes[0]}.shape comes from {cause.filename}, which is not there, and the model needs it"
             )
-            hint = f"Run it where the file is, or give the shape: --data {shapes[0]}=1000x16"
+            hint = f"Run it where the file is, or give the shape: --data {roles.example(shapes[0])}"
             instead = tuple(name for name in names if name != shapes[0])
             line = value.oomlint_line or None
             return EstimateError(
@@ -312,8 +312,8 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         hint = "Describe the data, for example --data x=1000x16"
         message = f"{name} comes from data, and the model needs it"
         return EstimateError(message, "build", path, line, hint, asked="x.array", instead=instead)
-    if ".shape" in name and roles.is_weights(plain):
-        hint = f"Give its shape, for example --data {plain}=20000x300"
+    if ".shape" in name and (roles.is_weights(plain) or roles.is_anchors(plain)):
+        hint = f"Give its shape, for example --data {roles.example(plain)}"
         message = f"{name} comes from data, and the model needs it"
         return EstimateError(message, "build", path, line, hint, asked=f"{plain}.array", instead=instead)
     if ".shape" in name and stand_ins.of_targets(plain):
@@ -326,7 +326,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         return EstimateError(message, "build", path, line, hint, instead=instead)
     message = f"{name} comes from data or from outside, and the model needs it"
     wanted = f"{plain}.classes" if plain in stand_ins.OF_CLASSES else plain
-    known = [one for one in stand_ins.examples_of(plain) if isinstance(one, str)]
+    known = [one for one in stand_ins.examples_of(plain) if type(one) is str]
     hint = f"Give it: --arg {plain}={known[0] if known else 'VALUE'}"
     hint += f"  (there is {', '.join(dict.fromkeys(known[:12]))})" if known else ""
     return EstimateError(message, "build", path, line, hint, asked=wanted, instead=instead)

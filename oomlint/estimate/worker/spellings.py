@@ -51,8 +51,16 @@ def today(tree: ast.Module) -> None:
 
 
 def _respelled(node: Any) -> Any:
-    """Shapes had methods, of which the tuples of Keras 3 have none; `str` of what is not known is not known."""
+    """Shapes had methods, of which the tuples of Keras 3 have none; `str` of what is not known is not known.
+
+    Keras 2 took no notice of the object itself in `super().__init__(self)`, Keras 3 refuses it.
+    """
     match node:
+        case ast.Call(
+            func=ast.Attribute(attr="__init__", value=ast.Call(func=ast.Name(id="super"))),
+            args=[ast.Name(id="self"), *others],
+        ):
+            return ast.copy_location(ast.Call(node.func, others, node.keywords), node)
         case ast.Call(
             func=ast.Attribute(attr="as_list", value=ast.Attribute(attr="shape") as shape), args=[]
         ):

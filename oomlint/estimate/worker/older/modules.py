@@ -21,6 +21,7 @@ from oomlint.estimate.worker.older.experimental import experimental
 from oomlint.estimate.worker.older.layers import old_layers
 from oomlint.estimate.worker.older.names import namesakes, old_functions, old_helpers, signed
 from oomlint.estimate.worker.older.operations import understand_old_operations
+from oomlint.estimate.worker.older.optimizer_arguments import old_optimizers
 from oomlint.estimate.worker.older.own_optimizers import own_optimizers
 from oomlint.estimate.worker.older.variables import old_weights, own_variables
 from oomlint.estimate.worker.older.wrappers import WRAPPERS
@@ -161,7 +162,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
     with ExitStack() as stack:
         sys.meta_path.append(finder)
         stack.callback(sys.meta_path.remove, finder)
-        _old_optimizers(keras, stack, used)
+        old_optimizers(keras, stack, used)
         old_layers(keras, used)
         own_variables(keras, stack, used)
         own_optimizers(keras, used)
@@ -184,49 +185,10 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
                 assumptions.append(f"names of an older Keras were translated ({words})")
 
 
-@contextmanager
-def renamed_optimizer_arguments(keras: Any) -> Iterator[None]:
-    """Inside, optimizers of Keras 2 take what they took before it was 2.11, and rates that are not known."""
-    with ExitStack() as stack:
-        _old_optimizers(keras, stack, set())
-        yield
-
-
-def _old_optimizers(keras: Any, stack: ExitStack, used: set[str]) -> None:
-    """`lr` was renamed; `decay` and the like make no slots, so they are left out."""
-    base = keras.optimizers.Optimizer
-    for name in dir(keras.optimizers):
-        cls = getattr(keras.optimizers, name)
-        if isinstance(cls, type) and issubclass(cls, base) and cls is not base:
-            stack.enter_context(
-                patch.object(
-                    cls,
-                    "__init__",
-                    _translated(vars(cls).get("__init__", base.__init__), used),
-                )
-            )
-
-
-def _translated(original: Any, used: set[str]) -> Any:
-    @functools.wraps(original)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        if "lr" in kwargs:
-            kwargs["learning_rate"] = kwargs.pop("lr")
-            used.add("lr=")
-        for gone in ("decay", "options"):
-            if kwargs.pop(gone, None) is not None:
-                used.add(f"{gone}=")
-        if kwargs.get("epsilon", 0) is None:
-            kwargs.pop("epsilon")
-        from oomlint.estimate.worker.stand_ins import Missing
-
-        rate = kwargs.get("learning_rate", args[0] if args else None)
-        if isinstance(rate, Missing):  # the rate takes no memory, whatever it is
-            kwargs |= {} if args else {"learning_rate": 0.001}
-            args = (0.001, *args[1:]) if args else args
-        original(self, *args, **kwargs)
-
-    return signed(init, original)
+def _said_to_take(self: Any, inputs: Any, *args: Any, **kwargs: Any) -> None:
+    """`self._set_inputs(keras.Input(...))`, by which models of Keras 2 said what they take."""
+    self(inputs)
+    self._build_shapes_dict = {"input_shape": tuple(inputs.shape)}
 
 
 def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
@@ -264,10 +226,13 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
     @functools.wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         """A subclass handed something on that Keras 2 did not look at: `super().__init__(input_shape)`."""
+        if kwargs.pop("dynamic", None) is not None:
+            used.add("dynamic=")
         plain = all(isinstance(one, int | tuple | None) for one in args)
         original(self, *(() if plain and type(self) is not keras.Model else args), **kwargs)
 
     stack.enter_context(patch.object(keras.Model, "__init__", init))
+    stack.enter_context(patch.object(keras.Model, "_set_inputs", _said_to_take, create=True))
 
     def add_loss(self: Any, *args: Any, **kwargs: Any) -> None:
         used.add("add_loss of a functional model, left out")

@@ -175,6 +175,11 @@ def _layer_of_operations(keras: Any) -> Callable[..., Any]:
         symbolic = [one for one in leaves if isinstance(one, keras.KerasTensor)]
         if not symbolic and any(isinstance(one, Data) for one in leaves):
             return _on_data(operation, args, kwargs)
+        # Keras 3 takes a product with a number for sparse (`Multiply.compute_output_spec`).
+        for one in symbolic:
+            made_by = getattr(getattr(one, "_keras_history", None), "operation", None)
+            if one.sparse and not isinstance(made_by, keras.layers.InputLayer):
+                one._sparse = False
         return Applied(operation, args, kwargs)(symbolic) if symbolic else NotImplemented
 
     return applied

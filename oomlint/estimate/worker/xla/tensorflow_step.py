@@ -135,6 +135,7 @@ def _of_one_precision(found: re.Match[str]) -> str:
     return f"{''.join(lines)}{indent}{name} = stablehlo.select {chooser}, {', '.join(chosen)} : {types}{rest}"
 
 
+NOT_LOWERED = "TensorFlow does not lower the step to XLA"
 _UNKNOWN = re.compile(r"(\w+) \(No registered '\w+' OpKernel for XLA\w+[^()]*?\{\{node ([^}]+)\}\}")
 
 
@@ -142,7 +143,7 @@ def _refused(error: Exception) -> EstimateError:
     """Why XLA takes no such step. What it has no operation for fails on the GPU, too."""
     unknown = {name: node.rpartition("/")[0] for name, node in _UNKNOWN.findall(str(error))}
     if not unknown:
-        return EstimateError(f"TensorFlow does not lower the step to XLA: {_first_line(error)}", "engine")
+        return EstimateError(f"{NOT_LOWERED}: {_first_line(error)}", "engine")
     names = ", ".join(f"{name} (in {node})" if node else name for name, node in unknown.items())
     return EstimateError(
         f"XLA has no {names}: compiled by XLA, as Keras 3 does on a GPU by itself, the first step fails",

@@ -1,0 +1,69 @@
+"""The shape of a picture where neither the model nor its data says it: what the script's own names say.
+
+As with the batch size (`batch.py`): only where all names that say it agree, and it is said where that was found.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from oomlint.dryrun.values.base import Const, Sequence, Value, deref
+
+if TYPE_CHECKING:
+    from oomlint.dryrun import Trace
+
+# `INCEPTION_IMAGE_SIZE` is what another network takes.
+_BEFORE = r"(?:(?:train|training|default|model|net|network|data|dataset|our|my)_)?"
+_WHAT = r"(?:im|img|imgs|image|images|pic|picture|input|inputs|frame|patch|target)"
+_WHOLE = re.compile(rf"(?i){_BEFORE}{_WHAT}_?(?:shape|dims?|size|sz|resolution)")
+_SIDES = (
+    re.compile(rf"(?i){_BEFORE}{_WHAT}_?(?:h|height|rows)|height"),
+    re.compile(rf"(?i){_BEFORE}{_WHAT}_?(?:w|width|cols|columns)|width"),
+)
+_CHANNELS = re.compile(r"(?i)(?:\w+_)?channels?")
+_OF_OTHERS = re.compile(r"(?i)test|val|eval|pred|infer|crop|load|kernel|latent|num|count")
+_PLAIN = 3  # channels where nothing says them
+_LEAST, _MOST = 8, 4096  # sides of a picture: a `size` of 4 is something else
+
+
+def sample_named(trace: Trace) -> tuple[tuple[int, ...], str] | None:
+    """Height, width and channels as the script's names say them, and which those are; None where they do not agree."""
+    found = [(name, sizes) for name, sizes in _said(trace) if not _OF_OTHERS.search(name)]
+    channels = {sizes[0] for name, sizes in found if _CHANNELS.fullmatch(name) and len(sizes) == 1}
+    depth = channels.pop() if len(channels) == 1 else None if channels else _PLAIN
+    wholes: dict[tuple[int, ...], str] = {}
+    for name, sizes in found:
+        if not _WHOLE.fullmatch(name) or not all(_LEAST <= one <= _MOST for one in sizes[:2]):
+            continue
+        if len(sizes) == 3:
+            wholes.setdefault(sizes, name)
+        elif depth is not None:
+            wholes.setdefault((*sizes, *sizes, depth) if len(sizes) == 1 else (*sizes, depth), name)
+    if len(wholes) == 1:
+        return next(iter(wholes.items()))
+    sides = [{(sizes, name) for name, sizes in found if side.fullmatch(name)} for side in _SIDES]
+    if wholes or depth is None or any(len({sizes for sizes, _ in side}) != 1 for side in sides):
+        return None
+    (height, first), (width, second) = (min(side) for side in sides)
+    if len(height) != 1 or len(width) != 1 or not all(_LEAST <= one <= _MOST for one in (*height, *width)):
+        return None
+    return (*height, *width, depth), f"{first} and {second}"
+
+
+def _said(trace: Trace) -> list[tuple[str, tuple[int, ...]]]:
+    """Names that are bound to one, two or three whole numbers."""
+    found = []
+    for assign in trace.assigns():
+        sizes = _sizes(deref(assign.value))
+        if sizes is not None:
+            found.append((assign.path.rpartition(".")[2], sizes))
+    return found
+
+
+def _sizes(value: Value) -> tuple[int, ...] | None:
+    items = value.items if isinstance(value, Sequence) and value.kind in ("tuple", "list") else [value]
+    plain = [one.value for item in items or () if isinstance(one := deref(item), Const)]
+    if not plain or len(plain) != len(items or ()) or len(plain) > 3:
+        return None
+    return tuple(one for one in plain if type(one) is int) if all(type(one) is int for one in plain) else None
