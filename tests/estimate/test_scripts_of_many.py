@@ -608,3 +608,105 @@ def test_words_that_count_no_classes(name: str):
     from oomlint.estimate.worker.classes import counts_classes
 
     assert not counts_classes(name)
+
+
+# --- two networks, two steps ----------------------------------------------------------------------------
+
+_TURNS = """
+import tensorflow as tf
+from tensorflow import keras
+
+def made():
+    return keras.Sequential([keras.Input((4,)), keras.layers.Dense(6)])
+
+def judge():
+    return keras.Sequential([keras.Input((6,)), keras.layers.Dense(1)])
+
+maker, critic = made(), judge()
+maker_optimizer, critic_optimizer = keras.optimizers.Adam(), keras.optimizers.SGD()
+
+@tf.function
+def make_step(noise):
+    with tf.GradientTape() as tape:
+        loss = -tf.reduce_mean(critic(maker(noise)))
+    found = tape.gradient(loss, maker.trainable_variables)
+    maker_optimizer.apply_gradients(zip(found, maker.trainable_variables))
+
+@tf.function
+def judge_step(real, noise):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(critic(maker(noise))) - tf.reduce_mean(critic(real))
+    found = tape.gradient(loss, critic.trainable_variables)
+    critic_optimizer.apply_gradients(zip(found, critic.trainable_variables))
+
+{rounds}
+"""
+
+
+def test_two_networks_that_take_steps_in_one_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rounds = """
+for real in own_batches():
+    for _ in range(5):
+        judge_step(real, tf.random.normal((8, 4)))
+    make_step(tf.random.normal((8, 4)))
+"""
+    subject = build(tmp_path, _TURNS.format(rounds=rounds), monkeypatch)
+    (other,) = subject.others
+    assert {one.model.count_params() for one in (subject, other)} == {4 * 6 + 6, 7}
+    kinds = {one.model.count_params(): type(one.model.optimizer).__name__ for one in (subject, other)}
+    assert kinds == {30: "Adam", 7: "SGD"}
+
+
+def test_two_networks_that_are_trained_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rounds = """
+for real in own_batches():
+    judge_step(real, tf.random.normal((8, 4)))
+for _ in range(100):
+    make_step(tf.random.normal((8, 4)))
+"""
+    assert build(tmp_path, _TURNS.format(rounds=rounds), monkeypatch).others == []
+
+
+def test_an_optimizer_that_only_another_function_sees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import tensorflow as tf
+        from tensorflow import keras
+
+        net = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+
+        def gradients(net, x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(net(x) ** 2)
+            return tape.gradient(loss, net.trainable_variables)
+
+        def learn(net, x, opt=keras.optimizers.Adam()):
+            opt.apply_gradients(zip(gradients(net, x), net.trainable_variables))
+
+        for _ in range(9):
+            learn(net, tf.zeros((8, 4)))
+    """
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 15
+
+
+def test_settings_that_are_called_as_the_option_that_names_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import argparse, json
+        from tensorflow import keras
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("config")
+        args = parser.parse_args()
+        with open(args.config) as file:
+            config = json.load(file)
+        model = keras.Sequential([keras.Input((config["features"],)), keras.layers.Dense(config["units"])])
+        model.compile("sgd", "mse")
+        model.fit(x, y)
+    """
+    for name, units in (("one", 3), ("other", 8)):
+        (tmp_path / "config").mkdir(exist_ok=True)
+        (tmp_path / "config" / f"{name}.json").write_text(f'{{"features": 4, "units": {units}}}')
+    assert proposed(tmp_path, text, monkeypatch).needs == ("config=config/one.json",)
+    subject = build(tmp_path, text, monkeypatch, arguments={"config": "config/other.json"})
+    assert subject.model.count_params() == 4 * 8 + 8

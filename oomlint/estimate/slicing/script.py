@@ -17,6 +17,7 @@ from oomlint.dryrun import dry_run
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.slicing.batch import find_batch
+from oomlint.estimate.slicing.beside import beside
 from oomlint.estimate.slicing.branches import Branches
 from oomlint.estimate.slicing.clustering import switched_on
 from oomlint.estimate.slicing.emission import Emission
@@ -244,41 +245,6 @@ def choose(
         trainings = [one for one in trainings if branches.taken(one)] or trainings
     whole = [one for one in trainings if one.reached] or trainings
     return max(whole, key=lambda one: (one.parameters or 0, one.compiled, one.line))
-
-
-def beside(training: Training, trained: list[Training]) -> list[Training]:
-    """Other models that the function with the training call trains in the same way: a GAN's two parts."""
-    found = {training.name: training}
-    for other in trained:
-        same = other.way[-1].scope is training.way[-1].scope and other.by_hand == training.by_hand
-        if (
-            same
-            and _in_turns(other, training)
-            and other.compiled
-            and isinstance(other.receiver, ast.Name | ast.Attribute)
-        ):
-            found.setdefault(other.name, other)
-    return list(found.values())[1:] if training.compiled else []
-
-
-def _in_turns(one: Training, other: Training) -> bool:
-    """Whether two models are trained batch by batch in turns; those that `fit` trains one after the other are not."""
-    if one.by_hand and not isinstance(one.way[-1].scope.node, ast.Module):
-        return True  # a function that is one step
-    functions = [step.call.func for step in (one.way[-1], other.way[-1]) if step.call is not None]
-    methods = {function.attr for function in functions if isinstance(function, ast.Attribute)}
-    if methods and not methods & {"fit", "fit_generator"}:
-        return True
-    loop = _loop_around(one)
-    return loop is not None and loop is _loop_around(other)
-
-
-def _loop_around(training: Training) -> ast.stmt | None:
-    step = training.way[-1]
-    loops = [one for one in statements(step.scope.node.body) if isinstance(one, ast.For | ast.While)]
-    return next(
-        (one for one in reversed(loops) if any(step.statement is inner for inner in ast.walk(one))), None
-    )
 
 
 def before(step: Step) -> set[int]:

@@ -88,6 +88,8 @@ class Taint:
         plain = names[0].rpartition(".")[2]
         made = self._constructs(value, scope)
         given = len(names) == 1 and plain in self.given and not _of_layer(scope)
+        if given and isinstance(self.given[plain], str):
+            given = not _is_loaded(value)
         if given and not made and not self._makes_parts(value, scope):
             return [_bind(statement, names[0], missing(names[0], statement))]
         if made or not (self.depends(value, scope) or (_are_data(names) and self._reads(value, scope))):
@@ -279,6 +281,12 @@ class Taint:
             case ast.Attribute(attr=attribute, ctx=ast.Load()):
                 return attribute in DATA_ATTRIBUTES and root_name(node) != "self"
         return False
+
+
+def _is_loaded(value: ast.expr) -> bool:
+    """`config = json.load(file)`: what is given is the option `--config`, the name of that file."""
+    name = dotted(value.func).rpartition(".")[2] if isinstance(value, ast.Call) else ""
+    return re.fullmatch(r"\w*load\w*|read\w*|parse\w*|from_\w+|open", name) is not None
 
 
 def _of_layer(scope: Scope) -> bool:

@@ -15,7 +15,7 @@ from oomlint.dryrun.values.base import deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.known import element, fed, second
-from oomlint.estimate.slicing.program import Program, Scope, Unit, dotted, own_expressions
+from oomlint.estimate.slicing.program import Program, Scope, Unit, dotted, own_expressions, root_name
 from oomlint.estimate.slicing.receivers import applying, models_in
 from oomlint.estimate.slicing.threads import in_thread
 from oomlint.estimate.slicing.ways import METHODS, Step, way_by_name
@@ -161,7 +161,8 @@ def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
             made.element = _called_on(trace, training.model, call) if len(receivers) == 1 else None
             made.by_hand = "graph" if call.context.role("tf.function") else "eager"
             if training.applied is not None and training.applied.path:
-                made.optimizer = ast.parse(training.applied.path, mode="eval").body
+                named = ast.parse(training.applied.path, mode="eval").body
+                made.optimizer = named if scope.of(root_name(named)) is not None else None
             elif training.applied is None and len(receivers) == 1:
                 made.optimizer = applying(scope)
             yield made

@@ -79,8 +79,8 @@ def together(subject: Subject, own: Footprint, engine: Callable[[Subject], Footp
                 for name in ("gradients", "activations", "temporaries", "input"):
                     parts[name] += steps[id(one)].parts[name]
         said = (
-            f"{subject.model.name} and {names} are trained in one step: the sum of what each takes by itself; one's "
-            "passes through another are not traced"
+            f"{subject.model.name} and {names} are trained in one step, or in turns through each other: the sum of "
+            "what each takes by itself; one's passes through another are not traced"
         )
     else:
         said = (
