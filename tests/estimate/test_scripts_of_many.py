@@ -710,3 +710,17 @@ def test_settings_that_are_called_as_the_option_that_names_their_file(
     assert proposed(tmp_path, text, monkeypatch).needs == ("config=config/one.json",)
     subject = build(tmp_path, text, monkeypatch, arguments={"config": "config/other.json"})
     assert subject.model.count_params() == 4 * 8 + 8
+
+
+def test_an_array_that_is_missing_is_asked_for_by_its_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import numpy as np
+        from tensorflow import keras
+
+        train_data = np.load("rows.npy")
+        model = keras.Sequential([keras.Input((len(train_data[0]),)), keras.layers.Dense(3)])
+        model.compile("sgd", "mse")
+        model.fit(train_data, train_data)
+    """
+    error, _ = refused(tmp_path, text, monkeypatch)
+    assert "--data train_data=1000x16" in error.hint

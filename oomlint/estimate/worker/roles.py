@@ -36,6 +36,11 @@ _WEIGHTS = re.compile(
 )
 
 
+def is_samples(name: str) -> bool:
+    """Whether a name is what people call what a model is called on."""
+    return _SAMPLES.fullmatch(_plain(name)) is not None
+
+
 def is_weights(name: str) -> bool:
     """Whether a name is what people call the matrix that an embedding begins with."""
     return _WEIGHTS.fullmatch(name.lower()) is not None

@@ -90,8 +90,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     lines = json.loads(request.names.get("lines:__main__", "[]"))
     module = ModuleType("__main__")
     module.__dict__.update(__file__=path, __builtins__=builtins, **{FAILED: _failed_in(failures)})
-    before = sys.modules.get("__main__")
-    arguments = sys.argv
+    before, arguments = sys.modules.get("__main__"), sys.argv
     # `try: name = sys.argv[1] except IndexError: name = "default"` has to get its error.
     guarded = re.search(r"IndexError|except(\s+Exception)?(\s+as\s+\w+)?\s*:", request.source)
     sys.modules["__main__"], sys.argv = module, [path] if guarded else stand_ins.Words([path])
@@ -123,13 +122,12 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
             sys.modules["__main__"] = before
     if failures:
         raise _first(failures, path)
-    file = request.names.get("trained_in", path)
-    raise EstimateError("the training call was not reached", "slice", file, _line_of(request))
+    where = (request.names.get("trained_in", path), _line_of(request))
+    raise EstimateError("the training call was not reached", "slice", *where)
 
 
 def _line_of(request: Request) -> int | None:
-    line = request.names.get("line", "")
-    return int(line) if line.isdigit() else None
+    return int(line) if (line := request.names.get("line", "")).isdigit() else None
 
 
 def _of_function(module: ModuleType, request: Request) -> Made:
@@ -325,10 +323,12 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         message = f"{name} comes from data, and the model needs it"
         return EstimateError(message, "build", path, line, hint, instead=instead)
     message = f"{name} comes from data or from outside, and the model needs it"
-    wanted = f"{plain}.classes" if plain in stand_ins.OF_CLASSES else plain
     known = [one for one in stand_ins.examples_of(plain) if type(one) is str]
     hint = f"Give it: --arg {plain}={known[0] if known else 'VALUE'}"
     hint += f"  (there is {', '.join(dict.fromkeys(known[:12]))})" if known else ""
+    if not known and name.startswith(plain) and roles.is_samples(plain):
+        hint = f"Give its shape: --data {roles.example(plain)}"
+    wanted = f"{plain}.classes" if plain in stand_ins.OF_CLASSES else plain
     return EstimateError(message, "build", path, line, hint, asked=wanted, instead=instead)
 
 
@@ -337,9 +337,9 @@ def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
     found = _NAMED.search(str(error))
     if found is None:
         return None
-    name = found[1]
     if isinstance(error, KeyError):
-        stand_ins.EXAMPLES.setdefault(name, []).extend(choices.keys(error))
+        stand_ins.EXAMPLES.setdefault(found[1], []).extend(choices.keys(error))
+    name = found[1]
     root = re.split(r"[.(\[]", name)[0]
     for missing in reversed(failures):
         if missing.oomlint_name in (name, root):
