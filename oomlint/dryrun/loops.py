@@ -79,6 +79,8 @@ def execute_for(run: Run, node: cst.For) -> Flow:
     facts = body_facts(run, node)
     unroll = unrollable(run, inner) and not facts.trains
     targets = tuple(name for name in target_names(node.target))
+    if not unroll and _ends_in_its_first_round(node, facts):
+        count = Const(1)
     loop = Loop(run.place(node), "for", value, count, unroll, targets=targets)
     run.trace.add(Iterate(value, loop, run.context))
     if unroll and inner.items is not None:
@@ -142,11 +144,29 @@ def execute_while(run: Run, node: cst.While) -> Flow:
     decided = operators.truth(test)
     if decided is False:
         return _orelse(run, node)
-    loop = Loop(run.place(node), "while", None, None, endless=decided is True, bound=_bound(run, node.test))
+    once = _ends_in_its_first_round(node, facts)
+    endless = decided is True and not once
+    count = Const(1) if once else None
+    loop = Loop(run.place(node), "while", None, count, endless=endless, bound=_bound(run, node.test))
     flow = _once(run, node, loop, facts, lambda: run.execute_suite(node.body))
     if decided is True and flow in (Flow.LEAVE, Flow.RAISE):
         return flow
     return _orelse(run, node)
+
+
+def _ends_in_its_first_round(node: cst.For | cst.While, facts: BodyFacts) -> bool:
+    """Whether the body's last statement leaves the loop and nothing before it starts another round.
+
+    `while True: ...; break` stands for a block in scripts that had a loop there once, and a `for` that breaks looks at
+    the first item.
+    """
+    body = node.body.body
+    last: Any = body[-1] if body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Break | cst.Return | cst.Raise) and not any(
+        isinstance(jump, cst.Continue) for jump in facts.jumps
+    )
 
 
 def _bound(run: Run, test: cst.BaseExpression) -> Value | None:

@@ -5,7 +5,8 @@
 Reports a Keras model that is made and then trained on each pass of a loop: folds of a cross-validation, points of a
 grid, trials of a search, clients, episodes; and a model that is compiled anew on each pass. The loop may be a `for`, a
 `while`, a comprehension, or the one that Optuna, keras_tuner or scikit-learn runs. Up to three passes known from
-the text are a note, and so are tests.
+the text are a note, and so are tests, and a model that is compiled anew where a test holds that changes from pass to
+pass (layers unfrozen at some epochs).
 
 For a project on a version before Keras 2.4 also a model that is loaded or built on each pass, or for each request of a
 web server, and only predicts: until then the operations of all models went into one graph.
@@ -120,7 +121,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     for found in repeated_models(trace):
         passes = found.passes
         few = passes is not None and passes.value <= FEW and not passes.soft
-        few = few or found.tested
+        few = few or found.tested or found.sometimes
         yield RULE.finding(
             found.place,
             f"a model is {found.verb} and trained on {_passes(found)}: each leaves its graph, weights and "
@@ -150,6 +151,8 @@ def _asked(found: Asked) -> Finding:
 
 
 def _passes(found: Repeated) -> str:
+    if found.sometimes:
+        return "some passes of a loop"
     if found.passes is None:
         return "every pass of a loop"
     return f"each of {found.passes.value:,} passes of a loop"

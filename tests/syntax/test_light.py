@@ -333,13 +333,21 @@ def test_functions_of_an_imported_module_are_made_when_they_are_looked_into():
 
 
 def test_a_function_that_is_unlike_makes_the_module_libcsts():
-    text = "import keras\ndef f(x):\n    match x:\n        case 1: pass\n"
+    text = "import keras\ndef f(x):\n    if x:\\\n        y = 1\n"
     source = parse(document_from_text(text, "module.py"), imported=True)
     function = source.module.body[1]
     with pytest.raises(Unlike):
         _ = function.body.body
-    assert source.module is source.whole and isinstance(source.module.body[1].body.body[0], cst.Match)
+    assert source.module is source.whole and isinstance(source.module.body[1].body.body[0], cst.If)
     assert type(function.body) is Later  # whoever still has it is told again
+
+
+def test_a_function_that_matches_makes_the_module_libcsts_from_the_start():
+    text = "import keras\ndef f(x):\n    for y in x:\n        match y:\n            case 1: pass\n"
+    source = parse(document_from_text(text, "module.py"), imported=True)
+    assert source.module is source.whole
+    loop = source.module.body[1].body.body[0]
+    assert isinstance(loop.body.body[0], cst.Match)
 
 
 def test_a_tree_that_is_unlike_is_left_for_libcsts():

@@ -51,6 +51,9 @@ _MODULES = (
     "keras.layers.normalization", "keras.layers.embeddings", "keras.layers.merge", "keras.layers.wrappers",
     "keras.layers.advanced_activations", "keras.engine", "keras.wrappers", "keras.callbacks.callbacks",
 )  # fmt: skip
+# TensorFlow's own copy, on which `fit` raises with the TensorFlow releases that bring Keras 3 (run on 2.21), and
+# TensorFlow Addons, which ended with TensorFlow 2.15 and imports modules of Keras 2 that are gone.
+_COMPANIONS = ("tensorflow.python.keras", "tensorflow_addons")
 # These are left under `tensorflow.keras` only.
 _ONLY_IN_TENSORFLOW = (
     "keras.preprocessing.image.ImageDataGenerator", "keras.preprocessing.text.Tokenizer",
@@ -75,7 +78,8 @@ def for_keras_2(trace: Trace) -> bool:
     """Whether the script can only be meant for Keras 2.
 
     By importing `tf_keras` or asking for it (`TF_USE_LEGACY_KERAS`), by calls that Keras 3 does not have
-    (`fit_generator`, an optimizer's `lr=` and `decay=`), by modules that it has no more, or by being for TensorFlow 1.
+    (`fit_generator`, an optimizer's `lr=` and `decay=`), by modules that it has no more or that come with Keras 2 only,
+    or by being for TensorFlow 1.
     """
     if asks_for_tf_keras(trace) or trace.calls(*(f"keras.Model.{name}" for name in _METHODS)):
         return True
@@ -83,7 +87,7 @@ def for_keras_2(trace: Trace) -> bool:
         call.spelled == f"tensorflow.{name}" for name in _TENSORFLOW_1 for call in trace.calls(f"tf.{name}")
     ):
         return True
-    if any(_is_gone(module.removeprefix("tensorflow.")) for module, _ in trace.imports):
+    if any(_is_gone(module) for module, _ in trace.imports):
         return True
     if trace.calls(_UNTIL_2_3) and not trace.calls("tf.distribute.Strategy.run"):
         return True
@@ -110,6 +114,10 @@ def _for_keras_3(trace: Trace) -> bool:
 
 
 def _is_gone(module: str) -> bool:
+    """Whether an imported module is there with Keras 2 alone."""
+    if any(module == name or module.startswith(name + ".") for name in _COMPANIONS):
+        return True
+    module = module.removeprefix("tensorflow.")
     return any(module == gone or module.startswith(gone + ".") for gone in _MODULES)
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from oomlint.dryrun.catalog.keras.training import slots_of
+from oomlint.dryrun.loops import target_names
 from oomlint.dryrun.queries.reached_rounds import reached_rounds
-from oomlint.dryrun.queries.rounds import guarded, loops_around, site_in
+from oomlint.dryrun.queries.rounds import guarded, loops_around, path_between, site_in
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Body, Call, Context, Loop, Try
 from oomlint.dryrun.values.base import Const
 from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Model, Optimizer
-from oomlint.syntax.blocks import leaves_early
+from oomlint.syntax.blocks import leaves_early, nodes
+from oomlint.syntax.uses import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +58,7 @@ class Repeated:
     kept: Kept | None
     cleared: Place | None
     tested: bool  # in a test, whose process ends soon
+    sometimes: bool = False  # a test that changes from pass to pass decides on which ones
 
 
 def repeated_models(trace: Trace) -> Iterator[Repeated]:
@@ -97,7 +101,8 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
             if not _retried(call.context, again[0]) and not _optimizer_made_before(compiled, again[0]):
                 first = model.compiles[0] is compiled
                 verb = "compiled" if first else "compiled again"
-                yield _found(trace, call, model, compiled.context, compiled.place, again, verb)
+                found = _found(trace, call, model, compiled.context, compiled.place, again, verb)
+                yield replace(found, sometimes=_sometimes(trace, again[0], found.place, call))
     if len(created) == 1 and len(around) == 1 and model.compiled is not None and not _eager(model):
         # Built in one loop, trained in the next: all of them are alive at once.
         if created[0] in loops_around(model.compiled.context) and not guarded(
@@ -129,6 +134,28 @@ def _found(
         kept=_kept(model),
         cleared=None if cleared is None else cleared.place,
         tested=in_test(call),
+    )
+
+
+def _sometimes(trace: Trace, loop: Loop, place: Place, call: Call) -> bool:
+    """Whether it stands under a test of what changes from pass to pass, and the training does not.
+
+    Layers are unfrozen so at a few epochs of many (`if epoch in stages`, `if len(due) > 0`).
+    """
+    body = loop.place.node
+    if not isinstance(body, cst.For | cst.While) or reached_rounds(trace, loop, place.node) is not None:
+        return False
+    trained = (site_in(call.context, loop) or call.place).node
+    changing = set(target_names(body.target)) if isinstance(body, cst.For) else set()
+    for node in nodes(body.body):
+        if isinstance(node, cst.AssignTarget | cst.AugAssign):
+            changing.update(target_names(node.target))
+    return any(
+        isinstance(outer, cst.If)
+        and inner is not outer.test
+        and not path_between(inner, trained)
+        and bool(names_in(outer.test) & changing)
+        for outer, inner in pairwise(path_between(body, place.node))
     )
 
 

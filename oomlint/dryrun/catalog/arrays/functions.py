@@ -17,7 +17,7 @@ from oomlint.dryrun.catalog.arrays.making import (
     without_loads,
 )
 from oomlint.dryrun.catalog.arrays.methods import REDUCTIONS, reduction
-from oomlint.dryrun.catalog.arrays.operators import matmul, mixed
+from oomlint.dryrun.catalog.arrays.operators import data_tags, matmul, mixed
 from oomlint.dryrun.catalog.registry import function
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref
@@ -150,16 +150,21 @@ def binary(call: Call, run: Run) -> Value:
     if left is None or right is None:
         return nothing(call)
     one, two = as_array(left), as_array(right)
+    kind = _BINARY[call.name.rpartition(".")[2]]
+    sides = [
+        array or operand if isinstance(operand, Sequence) else operand
+        for operand, array in ((left, one), (right, two))
+    ]
+    tags = data_tags(kind, *sides)
     if one is None or two is None:
         known_one = one or two
-        return nothing(call) if known_one is None else replace(known_one, shape=None, dtype=None)
-    kind = _BINARY[call.name.rpartition(".")[2]]
+        return nothing(call) if known_one is None else replace(known_one, shape=None, dtype=None, tags=tags)
     arrays = isinstance(left, Array) or isinstance(right, Array)
     dtype = mixed(left, right) if arrays else promote(one.dtype, two.dtype)
     dtype = {"eq": "bool", "truediv": divided(dtype), "float": as_float(dtype)}.get(kind, dtype)
     lead = leading(one, two)
     shape = broadcast(one.shape, two.shape)
-    return replace(lead, shape=shape, dtype=dtype, origin=step(call), tags=one.tags | two.tags)
+    return replace(lead, shape=shape, dtype=dtype, origin=step(call), tags=tags)
 
 
 @function("numpy.where", parameters="condition x y")

@@ -62,16 +62,27 @@ def operate(call: Call, run: Run) -> Value:
     own = LIBRARY_OPERATORS.get(lead.library)
     if own is not None:
         return own(call, run)
-    # `(x - stats["mean"]) / stats["std"]` is x, computed with something small: the right side's file is not the data.
-    small = right if isinstance(left, Array) else left
-    large = left if isinstance(left, Array) else right
-    tags = (tags_of(large) | without_loads(tags_of(small))) - {UNSCALED}
+    tags = data_tags(name, left, right) - {UNSCALED}
     one, two = _shape(left), _shape(right)
     shape = matmul(one, two) if name == "matmul" else broadcast(one, two)
     dtype = _dtype(name, left, right, lead)
     changed = lead.dtype != dtype or lead.origin is None
     origin = step(call, WORDS.get(name, "an operator")) if changed else lead.origin
     return computed_from(replace(lead, shape=shape, dtype=dtype, tags=tags, origin=origin), (left, right))
+
+
+def data_tags(name: str, left: Value, right: Value) -> frozenset[str]:
+    """The tags of an operation. What is read whole counts on the side that is the data.
+
+    `(x - stats["mean"]) / stats["std"]` is x, computed with something small, also where x is a batch from elsewhere
+    of which nothing is known.
+    """
+    left, right = deref(left), deref(right)
+    data = isinstance(left, Array) or (
+        name in ("sub", "truediv") and isinstance(left, Unknown) and left.type not in _WEAK
+    )
+    large, small = (left, right) if data else (right, left)
+    return tags_of(large) | without_loads(tags_of(small))
 
 
 def _shape(operand: Value) -> Shape | None:

@@ -12,7 +12,7 @@ from oomlint.dryrun.values.program import Function
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
-    from oomlint.dryrun.trace import Call
+    from oomlint.dryrun.trace import Argument, Call
 
 # Losses whose `reduction` is not their first parameter; both generations agree up to there.
 LOSSES = {
@@ -33,6 +33,15 @@ REDUCED_FIRST = (
 )
 for _name, _parameters in [*LOSSES.items(), *((name, "reduction") for name in REDUCED_FIRST.split())]:
     signature(f"keras.losses.{_name}", _parameters)
+
+# Reductions to one number, by name and as members of `keras.losses.Reduction` (Keras 2).
+TO_ONE_NUMBER = frozenset({"sum", "sum_over_batch_size", "mean", "mean_with_sample_weight", "auto"})
+
+
+def reduces(reduction: Argument) -> bool:
+    """Whether a loss object with this `reduction` gives one number."""
+    chosen = getattr(deref(reduction.value), "name", reduction.const())
+    return isinstance(chosen, str) and chosen.rpartition(".")[2].lower() in TO_ONE_NUMBER
 
 
 def functions_in(loss: Value | None) -> list[Function]:

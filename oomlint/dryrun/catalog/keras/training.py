@@ -106,7 +106,7 @@ def call_object(call: Call, run: Run) -> Value:
         return traced(deref(call.arguments[0].value), made.made_by) if call.arguments else Unknown()
     if isinstance(made, Opaque) and made.type.startswith(("keras.losses.", "keras.metrics.")):
         reduction = None if made.made_by is None else made.made_by.argument("reduction")
-        return Array("tensor", () if reduction is None else None, "float32")
+        return Array("tensor", () if reduction is None or losses.reduces(reduction) else None, "float32")
     return Unknown()
 
 
