@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from oomlint.dryrun import counters, imports, operators, subscripts
+from oomlint.dryrun import counters, imports, subscripts
 from oomlint.dryrun.catalog.registry import Iteration
 from oomlint.dryrun.flow import Flow, Ways
 from oomlint.dryrun.state import Key, Scope
 from oomlint.dryrun.trace import Argument, Branch, Call, Iterate, Loop
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref, join_all, tags_of
 from oomlint.dryrun.values.data import Dataset
+from oomlint.dryrun.values.indexing import few_tags_of
 from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def execute_for(run: Run, node: cst.For) -> Flow:
     facts = body_facts(run, node)
     unroll = unrollable(run, inner) and not facts.trains
     targets = tuple(name for name in target_names(node.target))
-    if not unroll and _ends_in_its_first_round(node, facts):
+    if not unroll and ends_in_its_first_round(node, facts):
         count = Const(1)
     loop = Loop(run.place(node), "for", value, count, unroll, targets=targets)
     run.trace.add(Iterate(value, loop, run.context))
@@ -93,7 +94,7 @@ def execute_for(run: Run, node: cst.For) -> Flow:
                     return flow
                 if flow is Flow.BREAK and any(isinstance(part, cst.Break) for part in facts.jumps):
                     break
-        return _orelse(run, node)
+        return orelse(run, node)
 
     def round_(run: Run = run) -> Flow:
         element = inner.element
@@ -108,8 +109,8 @@ def execute_for(run: Run, node: cst.For) -> Flow:
         run.assign(node.target, element, node.iter)
         return run.execute_suite(node.body)
 
-    _once(run, node, loop, facts, round_)
-    return _orelse(run, node)
+    once(run, node, loop, facts, round_)
+    return orelse(run, node)
 
 
 def count_of(inner: Iteration) -> Const | None:
@@ -136,25 +137,7 @@ def rounds(run: Run, count: int) -> Iterator[None]:
         run.rounds = before
 
 
-def execute_while(run: Run, node: cst.While) -> Flow:
-    """A while loop: its body is taken once."""
-    facts = body_facts(run, node)
-    _soften_assigned(run, facts)
-    test = run.evaluate(node.test)
-    decided = operators.truth(test)
-    if decided is False:
-        return _orelse(run, node)
-    once = _ends_in_its_first_round(node, facts)
-    endless = decided is True and not once
-    count = Const(1) if once else None
-    loop = Loop(run.place(node), "while", None, count, endless=endless, bound=_bound(run, node.test))
-    flow = _once(run, node, loop, facts, lambda: run.execute_suite(node.body))
-    if decided is True and flow in (Flow.LEAVE, Flow.RAISE):
-        return flow
-    return _orelse(run, node)
-
-
-def _ends_in_its_first_round(node: cst.For | cst.While, facts: BodyFacts) -> bool:
+def ends_in_its_first_round(node: cst.For | cst.While, facts: BodyFacts) -> bool:
     """Whether the body's last statement leaves the loop and nothing before it starts another round.
 
     `while True: ...; break` stands for a block in scripts that had a loop there once, and a `for` that breaks looks at
@@ -169,38 +152,14 @@ def _ends_in_its_first_round(node: cst.For | cst.While, facts: BodyFacts) -> boo
     )
 
 
-def _bound(run: Run, test: cst.BaseExpression) -> Value | None:
-    """The right side of a comparison, where it is a number, a name, an attribute or an entry of a table."""
-    match test:
-        case cst.Comparison(
-            comparisons=[
-                cst.ComparisonTarget(comparator=cst.Integer() | cst.Name() | cst.Attribute() as bound)
-            ]
-        ):
-            return run.evaluate(bound)
-        case cst.Comparison(
-            comparisons=[
-                cst.ComparisonTarget(
-                    comparator=cst.Subscript(
-                        value=cst.Name() | cst.Attribute(),
-                        slice=[
-                            cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() | cst.Integer()))
-                        ],
-                    ) as bound
-                )
-            ]
-        ):
-            return run.evaluate(bound)
-    return None
-
-
-def _orelse(run: Run, node: Any) -> Flow:
+def orelse(run: Run, node: Any) -> Flow:
+    """What follows a loop that was not broken off."""
     return run.execute_suite(node.orelse.body) if node.orelse is not None else Flow.ON
 
 
-def _once(run: Run, node: cst.CSTNode, loop: Loop, facts: BodyFacts, round_: Callable[[], Flow]) -> Flow:
+def once(run: Run, node: cst.CSTNode, loop: Loop, facts: BodyFacts, round_: Callable[[], Flow]) -> Flow:
     """Take a loop's body once; afterwards none or many rounds may have run."""
-    _soften_assigned(run, facts)
+    soften_assigned(run, facts)
     ways = Ways(run)
     with run.inside(run.context.inside(loop)):
         flow = ways.take(round_)
@@ -267,7 +226,7 @@ def body_facts(run: Run, node: Any) -> BodyFacts:
     return facts
 
 
-def _soften_assigned(run: Run, facts: BodyFacts) -> None:
+def soften_assigned(run: Run, facts: BodyFacts) -> None:
     """Constants that the body replaces decide no branch in it (`first = True` before the loop)."""
     for name in facts.assigned:
         base, _, attribute = name.partition(".")
@@ -317,7 +276,8 @@ def comprehension(run: Run, node: Any) -> Value:
     if exact:
         return Sequence(kind, items=results, context=run.context, loop=loop)
     element = results[0] if len(results) == 1 else join_all(results)
-    made = Sequence(kind, element=soften(element), count=count, context=run.context, loop=loop)
+    few = few_tags_of(loop.iterable) if node.for_in.inner_for_in is None else frozenset()
+    made = Sequence(kind, element=soften(element), count=count, tags=few, context=run.context, loop=loop)
     source = deref(loop.iterable) if loop.iterable is not None else None
     if (
         kind == "list"

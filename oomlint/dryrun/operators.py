@@ -212,4 +212,14 @@ def truth(value: Value) -> bool | None:
             return None
     if isinstance(value, Library) and value.name == "typing.TYPE_CHECKING":
         return False
+    if (
+        isinstance(value, Sequence)
+        and value.kind == "tuple"
+        and value.items
+        and not getattr(value, "perhaps", False)
+    ):
+        # `if shape:` of a shape that was given; lists change in place, and an empty tuple is often a default.
+        items = [deref(item) for item in value.items]
+        if all(isinstance(item, Const) and not item.soft for item in items):
+            return True
     return None

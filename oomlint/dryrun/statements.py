@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from oomlint.dryrun import classes, imports, loops, objects, operators, subscripts
+from oomlint.dryrun import classes, imports, loops, objects, operators, subscripts, whiles
 from oomlint.dryrun.flow import Flow, Ways
 from oomlint.dryrun.trace import Argument, Assign, Branch, Call, Handler, HandlerFacts, Try, Within
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref
@@ -351,7 +351,7 @@ DISPATCH: dict[type[cst.CSTNode], Callable[[Run, Any], Flow | None]] = {
     cst.ClassDef: _class,
     cst.If: _if,
     cst.For: loops.execute_for,
-    cst.While: loops.execute_while,
+    cst.While: whiles.execute_while,
     cst.Try: _try,
     cst.TryStar: _try,
     cst.Match: _match,

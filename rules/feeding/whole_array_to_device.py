@@ -2,8 +2,9 @@
 
 ## What it does
 
-Adds up the arrays given to `fit`, `evaluate` and `predict` (and as `validation_data`), as Keras converts them, and
-reports a sum above a quarter of the GPU's memory (an error above all of it).
+Adds up the arrays given to `fit`, `evaluate` and `predict`, as Keras converts them, and reports a sum above a quarter
+of the GPU's memory (an error above all of it). Those given as `validation_data` count by themselves, and together with
+the others where neither is as large.
 
 ## Why is this bad?
 
@@ -100,12 +101,18 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         method = call.name.rpartition(".")[2]
         given = [argument for name in ("x", "y", "sample_weight") if (argument := call.argument(name))]
+        found: list[Finding] = []
         if given:
-            yield from _finding(trace, call, given[0], given, settings, f"`{method}` puts its whole arrays")
+            found += _finding(trace, call, given[0], given, settings, f"`{method}` puts its whole arrays")
         validation = call.argument("validation_data")
         if validation is not None:
             what = f"`{method}` puts the whole validation data"
-            yield from _finding(trace, call, validation, [validation], settings, what)
+            found += _finding(trace, call, validation, [validation], settings, what)
+        if given and validation is not None and not found:
+            # Both stay until training ends: `fit` keeps the iterator of either (trainer.py of both generations).
+            what = f"`{method}` puts its whole arrays and the validation data"
+            found += _finding(trace, call, given[0], [*given, validation], settings, what)
+        yield from found
 
 
 def _finding(

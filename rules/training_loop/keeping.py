@@ -40,7 +40,7 @@ PER_ELEMENT = frozenset(["tf.data.map", "tf.py_function", "tf.numpy_function"])
 class Kept:
     """A value put into a container: the event, the value's expression, the container and its name.
 
-    `nested`: the container is that of one round, and stands for the one that all of these are put into.
+    `nested`: the container is that of one round, for which that of all rounds stands; or this is part of a record.
     """
 
     call: Call
@@ -112,15 +112,29 @@ def _puts(trace: Trace) -> Iterator[Kept]:
         else:
             continue
         yield Kept(call, value, expression, container, call.path)
+        for part, item in _written_parts(expression, value):
+            yield Kept(call, item, part, container, call.path, nested=True)
 
 
 def _is_fixed(key: Value) -> bool:
     """Whether a key is the same in every round: a constant, or a tuple of nothing else."""
     if isinstance(key, Sequence):
-        return (
-            key.kind == "tuple" and key.items is not None and all(_is_fixed(deref(one)) for one in key.items)
-        )
+        items = key.items if key.kind == "tuple" else None
+        return items is not None and all(_is_fixed(deref(one)) for one in items)
     return isinstance(key, Const) and not key.soft
+
+
+def _written_parts(
+    expression: cst.BaseExpression, value: Value
+) -> Iterator[tuple[cst.BaseExpression, Value]]:
+    """The parts of a record that is put in whole: `kept.append((labels, model(x)))`, `kept[n] = {"maps": model(x)}`."""
+    match expression, value:
+        case cst.Tuple(elements=elements) | cst.List(elements=elements), Sequence(items=list(items)):
+            if len(items) == len(elements) and all(isinstance(one, cst.Element) for one in elements):
+                yield from ((one.value, deref(item)) for one, item in zip(elements, items))
+        case cst.Dict(elements=entries), Mapping(entries=known, complete=True):
+            if len(known) == len(entries) and all(isinstance(one, cst.DictElement) for one in entries):
+                yield from ((one.value, deref(item)) for one, item in zip(entries, known.values()))
 
 
 def _assigned(call: Call) -> cst.BaseExpression | None:

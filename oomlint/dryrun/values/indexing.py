@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from oomlint.dryrun.values.arrays import Array, Dim, Shape
-from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref
+from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.shapes import broadcast, derived
 
 # `paths[:16]` of unknown length is 16 or fewer: not the data set.
@@ -32,6 +32,14 @@ def few_tags(part: Slice) -> frozenset[str]:
     if most is not None and 0 <= most <= FEW:
         return frozenset({FEW_TAG, f"{_AT_MOST}{most}"})
     return frozenset({FEW_TAG}) if is_window(part) else frozenset()
+
+
+def few_tags_of(value: Value | None) -> frozenset[str]:
+    """What a list says of itself in this, or an unknown one by the slice that was taken from it."""
+    value = Unknown() if value is None else deref(value)
+    taken = deref(value.taken) if isinstance(value, Unknown) and value.taken is not None else None
+    own = few_tags(taken) if isinstance(taken, Slice) else frozenset()
+    return own | {tag for tag in tags_of(value) if tag == FEW_TAG or tag.startswith(_AT_MOST)}
 
 
 def most_of(tags: frozenset[str]) -> int | None:
@@ -71,11 +79,34 @@ def _added(start: Value, stop: Value) -> Const | None:
     """n, where stop is start + n, or start is stop - n."""
     for one, name, other in ((start, "add", stop), (stop, "sub", start)):
         left, right = _operands(name, other)
-        if right is one and name == "add":
+        if name == "add" and isinstance(left, Const):
             left, right = right, left
-        if left is one and isinstance(one, Unknown) and isinstance(right, Const):
+        if isinstance(one, Unknown) and isinstance(right, Const) and _same(left, one):
             return right
     return None
+
+
+_ARITHMETIC = frozenset(f"operator.{name}" for name in ("add", "sub", "mul", "floordiv"))
+
+
+def _same(one: Value, other: Value, depth: int = 4) -> bool:
+    """Whether two numbers are the same one, be it computed twice: `x[i * n : i * n + n]`."""
+    if one is other:
+        return True
+    if isinstance(one, Const) or isinstance(other, Const):
+        return one == other
+    first = one.operation if isinstance(one, Unknown) else None
+    second = other.operation if isinstance(other, Unknown) else None
+    if first is None or second is None or not depth:
+        return False
+    return (
+        first.name == second.name
+        and first.name in _ARITHMETIC
+        and all(
+            _same(deref(left.value), deref(right.value), depth - 1)
+            for left, right in zip(first.arguments, second.arguments, strict=True)
+        )
+    )
 
 
 def _next(start: Value, stop: Value) -> Const | None:

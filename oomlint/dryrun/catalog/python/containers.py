@@ -144,6 +144,9 @@ def mapping_get(call: Call, run: Run) -> Value:
             return found
         if receiver.complete:
             if call.name.endswith("setdefault"):
+                if isinstance(default, Sequence) and default.items == []:
+                    # The list of the first round is that of all rounds: it is as old as what it is in.
+                    default = Sequence(default.kind, items=[], context=receiver.context)
                 receiver.entries[key.value] = default
             return default
     elif call.name.endswith("setdefault") and receiver.other is None and isinstance(default, Sequence):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.catalog.arrays.making import tags_of_all
 from oomlint.dryrun.catalog.python.builtin_functions import computed
-from oomlint.dryrun.catalog.registry import attribute, duck, function, method, operator
+from oomlint.dryrun.catalog.registry import Iteration, attribute, duck, function, iteration, method, operator
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref, tags_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 PATH = frozenset({"path"})
 # The whole content of one of those files.
 DOCUMENT = frozenset({"document"})
+# The type of a file that is read as text, so that it goes by lines. No tag: what `json.load` makes of it is none.
+TEXT_FILE = "text file"
 # What these make of a text is about as long.
 _TEXTUAL = frozenset({"strip", "rstrip", "lstrip", "lower", "upper", "casefold", "decode", "replace", "sub"})
 
@@ -194,6 +196,23 @@ def read(call: Call, run: Run) -> Value:
     return Unknown(tags=PATH if call.name.endswith("open") else frozenset())
 
 
+@function("builtins.open", "io.open", "codecs.open", "gzip.open", "tf.io.gfile.GFile", parameters="file mode")
+def opened(call: Call, run: Run) -> Value:
+    """A file. What is in it is not looked at; by default `open` reads text, and `gzip.open` bytes."""
+    mode = call.value("mode") or Const("rb" if call.name == "gzip.open" else "r")
+    is_text = isinstance(mode, Const) and isinstance(mode.value, str) and "b" not in mode.value
+    return Unknown(type=TEXT_FILE if is_text else None, tags=tags_of(call.value("file") or Unknown()))
+
+
+@iteration(Unknown)
+def lines_of(value: Value, run: Run) -> Iteration:
+    """A file that is read as text goes by lines; of other unknowns nothing is known."""
+    assert isinstance(value, Unknown)
+    if value.type == TEXT_FILE:
+        return Iteration(element=Unknown(type="str", tags=value.tags))
+    return Iteration(element=None)
+
+
 @duck
 def read_whole(pending: Pending, run: Run) -> Value | None:
     """`open(path).read()` of a listed file is a document, and what cleans it keeps it one; `readlines()` are texts."""
@@ -203,6 +222,11 @@ def read_whole(pending: Pending, run: Run) -> Value | None:
         return None
     if receiver.type == "str" and pending.method in _TEXTUAL:
         result.type = "str"
+    if receiver.type == TEXT_FILE and pending.method in ("read", "readline"):
+        result.type = "str"
+    if receiver.type == "str" and pending.method == "splitlines":
+        run.infer(result, Sequence("list", element=Unknown(type="str")))
+        return None
     read = pending.method == "read" and not pending.call.arguments and receiver.tags >= PATH
     if read or (is_document(receiver) and pending.method in _TEXTUAL):
         result.tags, result.type = result.tags | DOCUMENT, "str"
