@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from oomlint.estimate.worker.graph.kinds import ALIASES
+from oomlint.estimate.worker.graph.kinds import ALIASES, CHANGES, READS
 from oomlint.estimate.worker.graph.operations import Operation, Output
 
 _MOVED = ("SpaceToBatchND", "Transpose")
@@ -62,6 +62,7 @@ class Copies:
         self.operations = operations
         self.channels_first = channels_first
         self.made: dict[tuple[int | str, int, str], int] = {}
+        self.changed = {one.variable for one in operations if one.type.startswith(CHANGES)}
 
     def convolution(self, operation: Operation) -> Operation:
         """The convolution as it reads copies, and writes a gradient with the padding or scratch."""
@@ -72,6 +73,8 @@ class Copies:
             return operation
         given, second, third = shapes[0][0], shapes[1][0], shapes[2][0] if gradient else ()
         window = Window.of(operation)
+        if "BackpropFilter" not in operation.type:
+            operation = self._with_own_kernel(operation)
         if "BackpropInput" in operation.type:
             made = _of_the_input(operation, own[0], second, third)
             turned = 0 if operation.type.startswith("Depthwise") else _turned(own[0], second, third, window)
@@ -92,6 +95,21 @@ class Copies:
                 return replace(operation, inputs=exchanged)
             return self._padded(operation, given, _one_more(given, own[0], third, window))
         return self._padded(operation, given, _with_padding(given, second, own[0], window))
+
+    def _with_own_kernel(self, operation: Operation) -> Operation:
+        """Where channels are first, its weights are written so as well, once for the way there and back.
+
+        Those that the step changes lend their own place meanwhile to what comes (fronts_of_houses); those that are
+        frozen cannot (wrapped_transpose of arguments in the assignment of totally_alike). 16 bits are cast to that
+        layout at once.
+        """
+        number, position = operation.inputs[1]
+        source = self.operations[source_of(self.operations, operation.inputs[1])]
+        half = "16" in "".join(self.operations[number].dtypes)
+        if not self.channels_first or half or source.type not in READS or source.variable in self.changed:
+            return operation
+        kernel = self._copy(operation.inputs[1], self.operations[number].outputs[position], "transposed")
+        return replace(operation, inputs=(operation.inputs[0], kernel, *operation.inputs[2:]))
 
     def _padded(self, operation: Operation, given: Shape, more: float) -> Operation:
         number, position = operation.inputs[0]

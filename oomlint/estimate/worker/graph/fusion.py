@@ -13,6 +13,7 @@ import math
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.costs import REDUCTIONS, cost_of, is_by_row, kind_of, scratch_of, size_of
+from oomlint.estimate.worker.graph.kinds import READS
 from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, summed_rows
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, waits_for
 from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas, is_lent_memory
@@ -69,10 +70,13 @@ class _Fusion:
                 self.costs[number] = _JOINED * math.prod(operation.shapes[0])
         self.reads: list[set[int]] = [set() for _ in self.operations]
         self.readers: list[set[int]] = [set() for _ in self.operations]
+        self.read_as = self._read_as()
+        self.weights: list[set[int]] = [set() for _ in self.operations]
         for number, operation in enumerate(self.operations):
             if self.kinds[number] in ("same", "nothing"):
                 continue
             sources = {self._origin(source) for source in operation.inputs}
+            self.weights[number] = {one for one in sources if one in self.read_as}
             self.reads[number] = {one for one in sources if self.kinds[one] != "nothing"}
             for source in self.reads[number]:
                 self.readers[source].add(number)
@@ -105,6 +109,16 @@ class _Fusion:
                 if self.kinds[other] == "mapped" and other not in self.gone:
                     heapq.heappush(candidates, (-self._gain(other), other))
         return self._remaining()
+
+    def _read_as(self) -> dict[int, int]:
+        """The handles of variables, each with an operation that reads it."""
+        found: dict[int, int] = {}
+        for number, operation in enumerate(self.operations):
+            if operation.type in READS and operation.inputs:
+                handle = operation.inputs[0][0]
+                if self.kinds[handle] == "nothing":
+                    found.setdefault(handle, number)
+        return found
 
     def _end_with_bias(self) -> None:
         """A convolution's kernel adds the bias, too."""
@@ -232,7 +246,8 @@ class _Fusion:
 
     def _is_summed_at_once(self, number: int, reader: int) -> bool:
         """Few rows and few sums: the sum's kernel writes what it sums for the others, too. Not where that is a cast."""
-        if self.operations[number].type in _LIGHT:
+        kind = self.operations[number].type
+        if kind in _LIGHT and not (kind in RELUS and self.operations[reader].type == "Mean"):
             return False
         dtypes, shapes = self.operations[number].dtypes, self.operations[number].shapes
         pictures = len(shapes[0] if shapes else ()) > 3 and "16" not in "".join(dtypes)
@@ -259,6 +274,7 @@ class _Fusion:
         for reader in readers:
             self.reads[reader].discard(number)
             self.reads[reader] |= sources
+            self.weights[reader] |= self.weights[number]
             ways = self.places[reader].pop(number)
             self.costs[reader] += self.costs[number] * share_of(ways)
             for source in sources:
@@ -282,16 +298,28 @@ class _Fusion:
             if kind not in ("same", "nothing") and number not in self.gone
         ]
         made: list[Operation] = []
-        places: dict[int, int] = {}
         for number in left:
             if self.operations[number].type == "Compare":
                 self._with_its_sum(number)
         self._place_zeros(left)
+        weights = self._place_weights(left, made)
+        places: dict[int, int] = {}
         for number in self._in_order(left):
             places[number] = len(made)
-            made.append(self._kernel(number, places))
+            made.append(self._kernel(number, places, weights))
         fetched = sorted(places[number] for number in self.fetched if number in places)
         return Program(made, tuple((place, 0) for place in fetched))
+
+    def _place_weights(self, left: list[int], made: list[Operation]) -> dict[int, int]:
+        """Arguments that take nothing here: what reads the same weights may be one kernel."""
+        places: dict[int, int] = {}
+        for number in left:
+            for weight in sorted(self.weights[number]):
+                if weight not in places:
+                    places[weight] = len(made)
+                    shapes = self.operations[self.read_as[weight]].shapes[:1]
+                    made.append(Operation(self.operations[weight].name, "Argument", (), (), (0,), shapes))
+        return places
 
     def _in_order(self, left: list[int]) -> list[int]:
         """After what they read, also where that was added."""
@@ -343,9 +371,10 @@ class _Fusion:
     def _copies(self, number: int) -> list[int]:
         return [reader for reader in self.readers[number] if self.operations[reader].type == "ZerosCopy"]
 
-    def _kernel(self, number: int, places: dict[int, int]) -> Operation:
+    def _kernel(self, number: int, places: dict[int, int], weights: dict[int, int]) -> Operation:
         operation, kind = self.operations[number], self.kinds[number]
         inputs = tuple((places[source], 0) for source in sorted(self.reads[number]) if source in places)
+        inputs += tuple((weights[one], 0) for one in sorted(self.weights[number]))
         size = 0 if kind == "update" else self.sizes[number]
         scratch = self.scratch[number]
         written = {"mapped": "Kernel" if number in self.by_row else "Fusion", "update": "Update"}

@@ -66,7 +66,8 @@ def lowered(program: Program, channels_first: bool = False, cublas: bool = False
             compared = (
                 ((zeros[_like(operation, operations)], 0),) if _like(operation, operations) in zeros else ()
             )
-            operations.append(_positive(operation, operations, compared, cublas))
+            both = cublas or _is_averaged(operation, program, readers)
+            operations.append(_positive(operation, operations, compared, both))
             chosen = (operation.inputs[0], (len(operations) - 1, 0), *compared)
             operations[number] = replace(operation, type="Select", inputs=chosen)
         elif operation.type == "LeakyReluGrad" and len(operation.inputs) > 1:
@@ -190,19 +191,32 @@ def _chosen(branch: Operation, program: Program) -> tuple[int, int]:
 
 
 def _positive(
-    gradient: Operation, operations: list[Operation], zeros: tuple[Output, ...], cublas: bool
+    gradient: Operation, operations: list[Operation], zeros: tuple[Output, ...], both: bool
 ) -> Operation:
     """Where a ReLU's input is positive, a byte for each element: asked of its input, which leaves its output alone.
 
     Not behind a product of matrices, whose kernel ends with the ReLU, or which the next computes it from. cuBLAS does
-    neither where both are needed, and both stay (cublas-lt-matmul.55 and loop_maximum_fusion in small_reader's).
+    neither where both are needed, and both stay (cublas-lt-matmul.55 and loop_maximum_fusion in small_reader's); so do
+    they where a mean over few rows is taken of the ReLU (input_maximum_reduce_fusion in loans_repaid's).
     """
     asked = gradient.inputs[1]
     relu = operations[source_of(operations, asked)]
-    if relu.type in RELUS and (cublas or not _is_product(relu.inputs[0], operations)):
+    if relu.type in RELUS and (both or not _is_product(relu.inputs[0], operations)):
         asked = relu.inputs[0]
     name, count = f"{gradient.name}/positive", _elements(gradient)
     return new_operation(name, "Compare", (asked, *zeros), gradient.shapes[:1], count, ("bool",))
+
+
+def _is_averaged(gradient: Operation, program: Program, readers: list[list[int]]) -> bool:
+    """Whether few rows of the ReLU's are summed, which writes it (`_is_summed_at_once` in fusion.py)."""
+    number = source_of(program.operations, gradient.inputs[1])
+    relu = program.operations[number]
+    for reader in readers[number]:
+        one = program.operations[reader]
+        if one.type == "Mean" and relu.shapes and one.shapes:
+            if 1 < summed_rows(relu.shapes[0], one.shapes[0]) <= ROWS:
+                return True
+    return False
 
 
 def _is_product(source: Output, operations: list[Operation]) -> bool:

@@ -1,0 +1,92 @@
+"""What XLA does with weights that are read, and with ReLUs whose few rows are averaged: followed by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from estimate.graph_programs import MIB, op, program
+
+from oomlint.estimate.worker.graph.compiled import compiled
+from oomlint.estimate.worker.graph.lowering import lowered
+from oomlint.estimate.worker.graph.operations import Operation, Program
+
+
+def passes(*weights: str) -> Program:
+    """Two passes of one network: each sorts what it is given, adds a weight, and sorts again."""
+    handles = [op("Placeholder", name=name) for name in ("a", "b")]
+    place = {"a": 2, "b": 3}
+    return program(
+        op("Argument", mib=1),
+        op("Argument", mib=1),
+        *handles,
+        op("Sort", 0, mib=16, name="one"),
+        op("Sort", 1, mib=16, name="other"),
+        *(
+            replace(op("ReadVariableOp", place[name], mib=16), variable=name, name=f"read {number}")
+            for number, name in enumerate(weights)
+        ),
+        op("AddV2", 4, 6, mib=16),
+        op("AddV2", 5, 7, mib=16),
+        op("Sort", 8, mib=1),
+        op("Sort", 9, mib=1),
+        op("Concat", 10, 11, mib=2, name="end"),
+    )
+
+
+def test_passes_that_read_the_same_weights_run_side_by_side():
+    # XLA makes kernels of one that read the same parameter in the same loop (`FuseSiblings` in multi_output_fusion.cc):
+    # loop_maximum_fusion.1 with three results in its assignment of totally_alike.
+    shared, shared_lives = compiled(passes("a", "a"))
+    alone, alone_lives = compiled(passes("a", "b"))
+    assert [one.type for one in shared.operations].count("Together") == 1
+    assert "Together" not in [one.type for one in alone.operations]
+    # Both sums are there when the first is read; else the second pass begins when the first is down to its result.
+    assert shared_lives.peak == (2 + 16 + 16 + 1) * MIB
+    assert alone_lives.peak == (2 + 1 + 16 + 1) * MIB
+
+
+def of_a_kernel(*more: Operation) -> Program:
+    read = replace(op("ReadVariableOp", 1, mib=4, name="kernel", shape=(1, 1, 1024, 1024)), variable="handle")
+    pictures = [op("Sort", 0, mib=8, name=name, shape=(8, 16, 16, 1024)) for name in ("x", "y")]
+    convolutions = [op("Conv2D", one, 4, mib=8, shape=(8, 16, 16, 1024)) for one in (2, 3)]
+    return program(
+        op("Argument", mib=1), op("Placeholder", name="handle"), *pictures, read, *convolutions,
+        op("Sum", 5, mib=1), *more,
+    )  # fmt: skip
+
+
+def test_a_frozen_kernel_is_written_once_where_channels_are_first():
+    def copies(made: Program, channels_first: bool) -> list[tuple[int, ...]]:
+        operations = lowered(made, channels_first).operations
+        return [one.outputs for one in operations if one.name == "kernel/transposed"]
+
+    assert copies(of_a_kernel(), True) == [(4 * MIB,)]
+    assert copies(of_a_kernel(), False) == []
+    # One that the step changes lends its own place meanwhile.
+    update = replace(op("AssignSubVariableOp", 1, 4), variable="handle")
+    assert copies(of_a_kernel(update), True) == []
+
+
+def averaged(rows: int, axis_kept: bool = True) -> set[str]:
+    """What is kept of a dense layer and its ReLU for the gradient, where the ReLU is averaged over its rows."""
+    side = 16 * MIB // 4 // rows
+    made = program(
+        op("Argument", mib=8),
+        op("MatMul", 0, mib=16, shape=(rows, side)),
+        op("Relu", 1, mib=16, shape=(rows, side)),
+        op("Mean", 2, mib=1, shape=(1, side) if axis_kept else (rows, 1)),
+        op("Sub", 2, 3, mib=16, shape=(rows, side)),
+        op("MatMul", 4, mib=16, shape=(rows, side)),
+        op("ReluGrad", 5, 2, mib=16, shape=(rows, side)),
+        op("MatMul", 6, mib=1),
+    )
+    operations = lowered(made).operations
+    (mask,) = (one for one in operations if one.name == "ReluGrad/positive")
+    return {operations[mask.inputs[0][0]].type}
+
+
+def test_a_relu_that_is_written_with_the_mean_of_few_rows_leaves_the_product_for_its_gradient():
+    # gemm_fusion_MatMul.6 and input_maximum_reduce_fusion{1}, both [1024,512], in XLA's assignment of loans_repaid.
+    assert averaged(1024) == {"MatMul"}
+    assert averaged(8192) == {"Relu"}  # summed in two steps, which compute it again
+    assert averaged(1024, axis_kept=False) == {"Relu"}
