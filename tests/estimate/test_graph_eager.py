@@ -60,6 +60,32 @@ def test_a_softmax_keeps_its_logits():
     assert peak(step("Softmax")) == 24 * MIB
 
 
+@pytest.mark.parametrize(("largest", "at_once"), [(1, 32), (20, 44)])
+def test_what_computes_a_result_with_a_gradient_of_its_own_is_let_go_before_the_first_gradient(
+    largest, at_once
+):
+    def given(*sources: int, name: str, mib: int):
+        made = op("IdentityN", *sources, name=name, mib=mib)
+        return replace(
+            made, **{field: getattr(made, field) * len(sources) for field in ("outputs", "shapes", "dtypes")}
+        )
+
+    made = program(
+        replace(op("ReadVariableOp", name="read", mib=2), variable="w"),
+        op("MatMul", 0, name="x", mib=8),
+        op("Sigmoid", 1, name="swish/Sigmoid", mib=8),
+        op("Mul", 1, 2, name="swish/mul", mib=8),
+        given(3, 1, name="swish/IdentityN", mib=8),  # the result and what it was given
+        op("Relu", 4, name="out", mib=8),
+        op("ReluGrad", 5, name="gradient_tape/out/ReluGrad", mib=largest),
+        op("Mul", 1, 6, name="mul_9", mib=1),  # the function's own gradient
+        op("MatMul", 7, name="gradient_tape/x/MatMul", mib=1),
+    )
+    # While `out` is computed: x, the sigmoid, the result and `out`. At the first gradient it is in the sigmoid's place:
+    # the function's closure has what it was given and what it gave.
+    assert peak(made) == at_once * MIB
+
+
 def test_a_functional_model_holds_what_its_layers_gave_until_its_call_returns():
     made = program(
         replace(op("ReadVariableOp", name="net_1/dense/read", mib=2), variable="w"),
@@ -113,7 +139,8 @@ def test_each_round_of_a_loop_has_a_gradient_of_its_own_for_the_weights(rounds, 
 
 
 @pytest.mark.parametrize(
-    "model", ["mlp_norm_dropout:8:adam", "cifar_resnet20:2:momentum", "simple_rnn:4:adam"]
+    "model",
+    ["mlp_norm_dropout:8:adam", "cifar_resnet20:2:momentum", "simple_rnn:4:adam", "quantiles:256:rmsprop"],
 )
 def test_beside_steps_that_tensorflow_ran(model, tmp_path):
     # What the allocator gave out and took back while the step ran, as the profiler tells it.

@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
+from oomlint.estimate.worker.graph.custom_gradients import CustomGradient, custom_gradients
 from oomlint.estimate.worker.graph.kinds import CHANGES, LOOPS, OVER, READS
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 from oomlint.estimate.worker.graph.order import as_made
@@ -69,11 +70,16 @@ def as_run_eagerly(traced: Program, functional: Collection[str] = ()) -> tuple[P
         return program, as_made(program)
     made = list(operations)
     after: dict[int, list[int]] = {}
-    for number, freed in _released(operations, spans[-1][1]).items():
-        kept = tuple(_asked_for(operations[number], number))
+    custom = custom_gradients(operations, spans[0][0])
+    for number, freed in _released(operations, spans, custom).items():
+        one = operations[number]
+        if number in custom:
+            kept = (*one.inputs, *custom[number].named)
+        else:
+            kept = tuple(_asked_for(one, number))
         if kept:
             after.setdefault(freed, []).append(len(made))
-            made.append(Operation(f"{_KEPT}/{operations[number].name}", "NoOp", kept))
+            made.append(Operation(f"{_KEPT}/{one.name}", "NoOp", kept))
     for call, (outputs, last) in _between_layers(operations, spans[0][0], functional).items():
         after.setdefault(last, []).append(len(made))
         made.append(Operation(f"{_KEPT}/until_the_end_of/{call}", "NoOp", outputs))
@@ -159,18 +165,25 @@ def _of_all_rounds(traced: Program) -> int:
     return most
 
 
-def _released(operations: list[Operation], last: int) -> dict[int, int]:
+def _released(
+    operations: list[Operation], spans: list[tuple[int, int]], custom: dict[int, CustomGradient]
+) -> dict[int, int]:
     """For each recorded operation the last one of its gradient, or of those that come before it."""
+    last = spans[-1][1]
     of_name = _last_of_gradients(operations, last)
     released: dict[int, int] = {}
     readers: dict[int, list[int]] = {}
     recorded = _recorded(operations[:last])
+    inner = {number for one in custom.values() for number in one.inner}
+    ends = {number: one.last for number, one in custom.items() if one.last is not None}
     for number in recorded:
         for source, _ in operations[number].inputs:
             readers.setdefault(source, []).append(number)
     for number in reversed(recorded):
-        own = of_name.get(operations[number].name, number)
+        own = ends.get(number, of_name.get(operations[number].name, number))
         freed = max([own, *(released.get(reader, number) for reader in readers.get(number, ()))])
+        if number in inner:
+            freed = next(first for first, end in spans if number < end) - 1
         if freed > number:  # else nothing asks for its gradient: an optimizer's work, a metric
             released[number] = freed
     return released

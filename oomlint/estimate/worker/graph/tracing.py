@@ -13,6 +13,7 @@ from oomlint.estimate.worker.graph.conversion import Converter
 from oomlint.estimate.worker.graph.kinds import CHANGES
 from oomlint.estimate.worker.graph.large_constants import put_back, set_aside
 from oomlint.estimate.worker.graph.operations import Program
+from oomlint.estimate.worker.graph.parts import BACKWARD
 from oomlint.estimate.worker.inner_functions import traced_in_place
 from oomlint.estimate.worker.inner_layers import one_generator
 from oomlint.estimate.worker.subject import Spec, Subject, packed
@@ -43,6 +44,8 @@ def traced(subject: Subject, optimized: bool = True, as_run: bool = False, on_cp
     for node in branching:  # loops stay single operations with a body, in place of jumps
         node.attr["_lower_using_switch_merge"].b = False
     if not optimized:
+        # What Python calls runs, asked for or not; of gradients the tape asks for those only that it needs.
+        effects = [name for name in shapes if not name.startswith(f"{BACKWARD}/")]
         order = list(shapes)
         inner = []
     elif as_run:
