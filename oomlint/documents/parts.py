@@ -221,9 +221,25 @@ def _behind(part: Part, rows: str) -> str:
     return rows if _has_newline(part) else "\n" + rows.removesuffix("\n").removesuffix("\r")
 
 
+def _gone_together(part: Part, edits: list[TextEdit]) -> list[TextEdit]:
+    """The edits, with rows that go directly above last rows that go in one with those."""
+    last = next((edit for edit in edits if edit.end > len(part.text) and not edit.text), None)
+    above = {edit.end: edit for edit in edits if edit.start < edit.end and not edit.text}
+    gone = [last] if last is not None else []
+    while (
+        gone and gone[-1].start == part.rows.start(part.rows.row(gone[-1].start)) and gone[-1].start in above
+    ):
+        gone.append(above[gone[-1].start])
+    if len(gone) < 2:
+        return edits
+    together = TextEdit(gone[-1].start, gone[0].end, "")
+    return [together if edit is gone[0] else edit for edit in edits if edit not in gone[1:]]
+
+
 def _tidied(part: Part, edits: list[TextEdit]) -> list[TextEdit]:
     """Edits that reach behind the part's last row, held inside of it."""
     size = len(part.text)
+    edits = _gone_together(part, edits)
     tidy: list[TextEdit] = []
     last = None  # where the last row begins, if it goes: rows that are put in there are the last ones
     for edit in edits:

@@ -109,7 +109,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             what = f"`{method}` puts the whole validation data"
             found += _finding(trace, call, validation, [validation], settings, what)
         if given and validation is not None and not found:
-            # Both stay until training ends: `fit` keeps the iterator of either (trainer.py of both generations).
+            # Both stay until training ends: `fit` keeps what reads them (`_eval_epoch_iterator`; in Keras 2
+            # `_eval_data_handler`).
             what = f"`{method}` puts its whole arrays and the validation data"
             found += _finding(trace, call, given[0], [*given, validation], settings, what)
         yield from found

@@ -146,6 +146,24 @@ def test_a_removed_last_row_leaves_no_empty_one() -> None:
     assert [cell["source"] for cell in json.loads(after.raw)["cells"]] == [["x = 1"], "z = 3"]
 
 
+def test_rows_that_go_one_by_one_with_the_last_one_leave_no_empty_one() -> None:
+    # As two fixes remove them, each of which knows nothing of the other.
+    document = notebook(code(["x = 1\n", "y = 2\n", "z = 3\n", "w = 4"]), code("v = 5"))
+    starts = [document.text.index(name) for name in "yzw"]
+    gone = [TextEdit(start, start + len("y = 2\n"), "") for start in starts]
+    for edits in (gone, gone[::-1]):
+        after = document.with_edits(edits)
+        assert [cell["source"] for cell in json.loads(after.raw)["cells"]] == [["x = 1"], "v = 5"]
+    # Rows that do not touch are each their own.
+    after = document.with_edits([gone[0], gone[2]])
+    assert json.loads(after.raw)["cells"][0]["source"] == ["x = 1\n", "z = 3"]
+    whole = notebook(code(["y = 2\n", "z = 3"]), code("v = 5"))
+    after = whole.with_edits(
+        [TextEdit(0, len("y = 2\n"), ""), TextEdit(len("y = 2\n"), len("y = 2\nz = 3\n"), "")]
+    )
+    assert sources(after.raw) == ["", "v = 5"]
+
+
 def test_rows_that_take_the_place_of_the_last_one_end_as_it_did() -> None:
     document = notebook(code(["x = 1\n", "y = 2"]), code("z = 3"))
     start = document.text.index("y")
