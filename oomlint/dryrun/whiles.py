@@ -162,7 +162,10 @@ def _counted(run: Run, node: cst.While) -> int | None:
         return None
     count = 0
     while compare(at, end):
-        at, count = step(at, by), count + 1
+        try:
+            at, count = step(at, by), count + 1
+        except ArithmeticError:  # `n //= 0`, and numbers that no float holds
+            return None
         if count > loops.MAX_UNROLL:
             return None
     return count

@@ -238,6 +238,8 @@ SOUND = {
     "soft branch": "import os\nn = 1\nif os.environ.get('OOMLINT_TEST_UNSET') == 'x':\n    n = 2\nprobe(n)",
     "loop carried": "first = True\nn = 0\nfor i in range(1000):\n    if first:\n        first = False\n    else:\n        n = 1\nprobe(n)\nprobe(first)",
     "while counts": "n = 1\nwhile n < 1000:\n    n *= 2\nprobe(n)",
+    "while it fails": "n, k = 9, 1\ntry:\n    while n > 4:\n        n //= 0\nexcept ZeroDivisionError:\n    k = 2\nprobe(k)",
+    "while it is too large": "n, k = 10 ** 400, 1\ntry:\n    while n > 4:\n        n /= 2\nexcept OverflowError:\n    k = 2\nprobe(k)",
     "counted loop": "n = 0\nfor i in range(500):\n    n += 1\nprobe(n)",
     "handler": "n = 1\ntry:\n    int('x')\n    n = 2\nexcept ValueError:\n    pass\nprobe(n)",
     "mutated list": "xs = []\nfor i in range(200):\n    xs.append(i)\nprobe(len(xs))\nprobe(xs)",
