@@ -289,9 +289,8 @@ class Trace:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.events: list[Event] = []
-        self.libraries: dict[
-            str, str
-        ] = {}  # canonical root -> module as first imported (`keras` -> `tensorflow.keras`)
+        # canonical root -> module as first imported (`keras` -> `tensorflow.keras`)
+        self.libraries: dict[str, str] = {}
         self.loose: list[Call] = []  # methods called on what nobody knows, in order, by bare name
         self.imports: list[tuple[str, Place]] = []  # modules imported, in order, with the statement
         self.imported: dict[str, int] = {}  # package as spelled -> number of events before its first import
@@ -306,6 +305,7 @@ class Trace:
         self._iterations: list[Iterate] = []
         self._by_name: dict[str, list[Call]] = {}
         self._by_index: dict[int, Call] | None = None
+        self.answers: dict[Any, Any] = {}  # of questions that several rules ask (`queries.once`)
         self._makers: dict[int, Call] = {}
         self._cuts: dict[int, Call] | None = None
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from multiprocessing import get_context
 from pathlib import Path
 
-from oomlint.engine.pool import Regions
+from oomlint.documents.reading import document_of_text
+from oomlint.dryrun.trace import Call, Trace
+from oomlint.engine.pool import Regions, shared_out
+from oomlint.engine.project import Run
+from oomlint.project.configuration import Configurations
 
 CONTEXT = get_context("spawn")
 
@@ -66,3 +71,22 @@ def test_processes_that_are_started_anew_find_the_same(tmp_path: Path) -> None:
     one, three = done.stdout.splitlines()
     assert one.count("OOM303") == 5
     assert one == three
+
+
+def test_what_the_dry_run_of_a_document_made_is_gone_when_it_is_done() -> None:
+    # Only the youngest objects are gone through between documents: what outlives that is there until the end.
+    rows = [
+        "import keras",
+        "model = keras.Sequential([keras.layers.Dense(1)])",
+        "model.compile('adam', 'mse')",
+    ]
+    text = "\n".join([*rows, "for step in range(9):", "    model.fit(load(), epochs=step)", ""])
+    run = Run(Configurations(isolated=True))
+    for number in range(3):
+        run.put(document_of_text(text, f"train_{number}.py"))
+    gc.collect()
+    before = {id(one) for one in gc.get_objects()}
+    for report in shared_out(run, list(run.documents.values()), 1):
+        assert report.diagnostics
+        left = [one for one in gc.get_objects() if isinstance(one, Call | Trace) and id(one) not in before]
+        assert not left

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
@@ -15,14 +14,17 @@ P = ParamSpec("P")
 
 
 def once_per_trace(question: Callable[Concatenate[Trace, P], T]) -> Callable[Concatenate[Trace, P], T]:
-    """The question with a memory that lasts as long as the trace; it may ask something more, by position."""
-    answers: WeakKeyDictionary[Trace, dict[tuple[object, ...], T]] = WeakKeyDictionary()
+    """The question with a memory that lasts as long as the trace; it may ask something more, by position.
+
+    The trace has the answers: they are of its calls, and would be left, in circles, by a memory of their own.
+    """
 
     @wraps(question)
     def remembered(trace: Trace, /, *more: P.args, **named: P.kwargs) -> T:
-        known = answers.setdefault(trace, {})
-        if more not in known:
-            known[more] = question(trace, *more, **named)
-        return known[more]
+        key = (question, *more)
+        if key not in trace.answers:
+            trace.answers[key] = question(trace, *more, **named)
+        answer: T = trace.answers[key]
+        return answer
 
     return remembered
