@@ -25,7 +25,7 @@ def replace(layout: Layout, edit: Replace) -> list[TextEdit]:
         return [TextEdit(start, end, _as_rows(layout, node, start, edit.text))]
     text = edit.text.replace("\n", layout.newline)
     if node.lpar:
-        if "#" in _blanks_inside(layout, node) or "\n" in edit.text:
+        if "#" in _blanks_inside(layout, node) or _has_rows(edit.text):
             return [TextEdit(start, end, text)]  # the parentheses hold comments or the rows together
         start, end = layout.outer(node)
     _check_quotes(layout, node, edit.text)
@@ -76,6 +76,11 @@ def wrap(layout: Layout, edit: Wrap) -> list[TextEdit]:
     ]
 
 
+def _has_rows(text: str) -> bool:
+    """Whether there are line ends in it, of whatever system: those of the file, where it is a part of that."""
+    return "\n" in text or "\r" in text
+
+
 def _parsed(text: str) -> cst.BaseExpression | None:
     """An expression as written, or None where it is none or where its rows need something to hold them."""
     text = text.strip()
@@ -83,7 +88,7 @@ def _parsed(text: str) -> cst.BaseExpression | None:
         return cst.parse_expression(text)
     except (cst.ParserSyntaxError, ValueError):
         pass
-    if "\n" in text:
+    if _has_rows(text):
         return None
     try:  # a walrus, or a generator, does not parse without parentheses
         parsed = cst.parse_expression(f"({text})")
@@ -154,7 +159,9 @@ def _blanks_inside(layout: Layout, node: cst.BaseExpression) -> str:
 def _check_quotes(layout: Layout, node: cst.CSTNode, text: str) -> None:
     """Before Python 3.12 the quotes of an f-string cannot be used inside of it."""
     for above in layout.path(node)[:-1]:
-        if isinstance(above, cst.FormattedString) and (above.end[0] in text or "\\" in text or "\n" in text):
+        if isinstance(above, cst.FormattedString) and (
+            above.end[0] in text or "\\" in text or _has_rows(text)
+        ):
             raise EditError("the expression stands in an f-string whose quotes the new code would end")
 
 

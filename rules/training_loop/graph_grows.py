@@ -167,7 +167,7 @@ def _fix(trace: Trace, found: Growth, loop: Loop) -> Fix | None:
     written = op.name.rpartition(".")[2] if isinstance(op.node, cst.Call) else "fetched"
     name = _free_name(trace, f"{written}_op")
     text = op.source.code(op.node).strip()
-    if "\n" in text:
+    if "\n" in text or "\r" in text:
         return None
     edits = (InsertBefore(target.place, (f"{name} = {text}",)), Replace(op.place, name))
     return Fix("build it before the loop", Safety.UNSAFE, edits)

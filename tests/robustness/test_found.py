@@ -41,6 +41,19 @@ with tf.GradientTape() as tape:
         grads = tape.gradient(loss, model.trainable_variables)
         optimizer.apply_gradients(zip(grads, model.trainable_variables))
 """.replace("\n", "\r\n"),
+    # Two rows that brackets held together were built before the loop without any: their line end was no \\n.
+    "an operation of two rows moved out of a loop with carriage returns": """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+images = tf.placeholder(tf.float32, [None, 8])
+logits = tf.layers.dense(images, 10)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for _ in range(10_000):
+        labels = sess.run(tf
+            .argmax(logits, 1), {images: np.random.rand(32, 8)})
+""".replace("\n", "\r"),
     # `prefetch(**sizes)` became `prefetch(**tf.data.AUTOTUNE)`, and a tape lost all of its options.
     "arguments that are spread out": """\
 import tensorflow as tf
