@@ -20,7 +20,7 @@ from oomlint.dryrun.flow import Flow, count
 from oomlint.dryrun.modules import ModuleResolver, module_name
 from oomlint.dryrun.state import Scope, State
 from oomlint.dryrun.trace import Argument, Body, Call, Context, Role, Trace
-from oomlint.dryrun.values.base import Const, Mapping, Pending, Sequence, Unknown, Value, deref
+from oomlint.dryrun.values.base import Const, Pending, Unknown, Value, deref, parts_of
 from oomlint.dryrun.values.program import Class, Function, Instance, Method, ProjectModule
 from oomlint.syntax.place import Place
 
@@ -296,19 +296,10 @@ def _functions_given(trace: Trace, but: Iterable[range]) -> Iterator[Function]:
         if not isinstance(call, Call) or call.index in skipped:
             continue
         for argument in call.arguments:
-            for value in _within(deref(argument.value)):
+            for value in parts_of(deref(argument.value)):
                 inner = value.function if isinstance(value, Method) else value
                 if isinstance(inner, Function):
                     yield inner
-
-
-def _within(value: Value) -> list[Value]:
-    match value:
-        case Sequence(items=list(items)):
-            return [deref(item) for item in items]
-        case Mapping(entries=entries):
-            return [deref(item) for item in entries.values()]
-    return [value]
 
 
 def dry_run(source: Source, resolver: ModuleResolver | None = None) -> Trace:

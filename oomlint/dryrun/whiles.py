@@ -96,7 +96,7 @@ def _items_left(run: Run, node: cst.While) -> int | None:
     return len(held.items) if isinstance(held, Sequence) and held.items is not None else None
 
 
-def _statements(node: cst.While) -> list[cst.CSTNode]:
+def _statements(node: cst.While) -> list[cst.SimpleStatementLine]:
     """The statements of the body that every round comes to."""
     return [line for line in node.body.body if isinstance(line, cst.SimpleStatementLine)]
 
@@ -141,7 +141,6 @@ def _counted(run: Run, node: cst.While) -> int | None:
     steps = [
         small
         for line in _statements(node)
-        if isinstance(line, cst.SimpleStatementLine)
         for small in line.body
         if isinstance(small, cst.AugAssign) and imports.dotted(small.target) == name
     ]

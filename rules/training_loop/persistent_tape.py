@@ -59,7 +59,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.trace import Call, Loop
-from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
+from oomlint.dryrun.values.base import Const, Sequence, deref, parts_of
 from oomlint.dryrun.values.training import Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import RemoveArgument
@@ -120,8 +120,8 @@ def _kept(trace: Trace) -> dict[int, tuple[str, Place]]:
     """Tapes that are stored in a container or an attribute: where, and the place that does it."""
     kept: dict[int, tuple[str, Place]] = {}
     for call in trace.calls(*KEEPERS):
-        value = deref(call.arguments[-1].value) if call.arguments else None
-        for part in _parts(value):
+        # Also with something beside it: `kept.append((tape, loss))`.
+        for part in parts_of(deref(call.arguments[-1].value)) if call.arguments else ():
             if isinstance(part, Tape) and _outlives(call, part):
                 kept[id(part)] = (call.path or "a container", call.place)
     for assign in trace.assigns():
@@ -129,18 +129,6 @@ def _kept(trace: Trace) -> dict[int, tuple[str, Place]]:
         if isinstance(value, Tape) and "." in assign.path and _persistent(value):
             kept[id(value)] = (assign.path, assign.place)
     return kept
-
-
-def _parts(value: Value | None) -> list[Value]:
-    """What is put into a container, and what a tuple or list of it holds: `kept.append((tape, loss))`."""
-    match value:
-        case None:
-            return []
-        case Sequence(items=list(items)):
-            return [deref(item) for item in items]
-        case Mapping(entries=entries):
-            return [deref(item) for item in entries.values()]
-    return [value]
 
 
 def _outlives(call: Call, tape: Tape) -> bool:

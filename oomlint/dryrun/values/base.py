@@ -219,6 +219,16 @@ def deref(value: Value) -> Value:
     return value
 
 
+def parts_of(value: Value) -> list[Value]:
+    """What a list, tuple or dictionary holds, where that is known one by one; else the value itself."""
+    match value:
+        case Sequence(items=list(items)):
+            return [deref(item) for item in items]
+        case Mapping(entries=entries):
+            return [deref(item) for item in entries.values()]
+    return [value]
+
+
 def tags_of(value: Value) -> frozenset[str]:
     """The tags of a value and, for a sequence, of what stands for its elements."""
     return getattr(value, "tags", frozenset())

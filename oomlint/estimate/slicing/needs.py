@@ -385,13 +385,11 @@ class Needs:
             ):
                 return True
         if isinstance(function, ast.Attribute):
-            if function.attr in INERT_METHODS or (not callees and name == "self.build"):
-                return name == "self.build"  # of Keras: a model that says itself what it takes
-            if (
-                callees
-                and root_name(function.value) in ("self", "cls")
-                and isinstance(function.value, ast.Name)
-            ):
+            if function.attr in INERT_METHODS:
+                return False
+            if not callees and name == "self.build":  # of Keras: a model that says itself what it takes
+                return True
+            if callees and isinstance(function.value, ast.Name) and function.value.id in ("self", "cls"):
                 return False
             if is_library(function, scope) or isinstance(function.value, ast.Call):
                 return False  # what a call gave and nobody holds is of no use later

@@ -64,6 +64,6 @@ def _said(trace: Trace) -> list[tuple[str, tuple[int, ...]]]:
 def _sizes(value: Value) -> tuple[int, ...] | None:
     items = value.items if isinstance(value, Sequence) and value.kind in ("tuple", "list") else [value]
     plain = [one.value for item in items or () if isinstance(one := deref(item), Const)]
-    if not plain or len(plain) != len(items or ()) or len(plain) > 3:
+    if len(plain) != len(items or ()) or not 1 <= len(plain) <= 3:
         return None
-    return tuple(one for one in plain if type(one) is int) if all(type(one) is int for one in plain) else None
+    return tuple(plain) if all(type(one) is int for one in plain) else None

@@ -337,9 +337,9 @@ def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
     found = _NAMED.search(str(error))
     if found is None:
         return None
-    if isinstance(error, KeyError):
-        stand_ins.EXAMPLES.setdefault(found[1], []).extend(choices.keys(error))
     name = found[1]
+    if isinstance(error, KeyError):
+        stand_ins.EXAMPLES.setdefault(name, []).extend(choices.keys(error))
     root = re.split(r"[.(\[]", name)[0]
     for missing in reversed(failures):
         if missing.oomlint_name in (name, root):
