@@ -371,6 +371,28 @@ def test_a_model_of_keras_2_that_says_itself_what_it_takes(tmp_path: Path, monke
     assert tuple(subject.data[0].shape) == (8, 6)
 
 
+def test_a_model_that_builds_itself_where_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from tensorflow import keras
+
+        class Net(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.head = keras.layers.Dense(3)
+                self.build((None, 6))
+
+            def call(self, x):
+                return self.head(x)
+
+        model = Net()
+        model.compile("adam", "mse")
+        model.fit(load(), load(), batch_size=8)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 6 * 3 + 3
+    assert tuple(subject.data[0].shape) == (8, 6)
+
+
 def test_a_product_with_a_number_that_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = """
         from keras import backend as K
