@@ -17,7 +17,7 @@ class EstimateError(Exception):
 
     `output` is the end of what the user's own code printed. `asked` is the name whose value `--arg` would give,
     `instead` are names of what was computed with it, nearest to the model first; `needs` is all that `--data` would
-    have to give, with examples.
+    have to give, with examples; `parts` are the arrays that a model takes, by name, of which no shape is known.
     """
 
     message: str
@@ -29,6 +29,7 @@ class EstimateError(Exception):
     asked: str = ""
     instead: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         where = ""

@@ -346,7 +346,7 @@ def test_a_model_that_takes_no_array_at_all(tmp_path: Path, monkeypatch: pytest.
                 self.head = keras.layers.Dense(3)
 
             def call(self, graph):
-                return self.head(graph["nodes"])
+                return self.head(graph.nodes)
 
         model = Edges()
         model.compile("sgd", "mse")

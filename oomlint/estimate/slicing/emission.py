@@ -200,17 +200,18 @@ class Emission:
         if training.batch is not None:
             value = training.batch if isinstance(training.batch, ast.expr) else ast.Constant(training.batch)
             keywords.append(ast.keyword("batch_size", self._rewritten(value, scope)))
-        for name, shapes in (("element", training.element), ("second", training.second)):
-            if shapes is not None:
-                keywords.append(ast.keyword(name, ast.parse(repr(shapes), mode="eval").body))
+        facts = {"element": training.element, "second": training.second}
+        facts |= {"arguments": training.arguments or None, "named": training.named or None}
+        for name, fact in facts.items():
+            if fact is not None:
+                keywords.append(ast.keyword(name, ast.parse(repr(fact), mode="eval").body))
         if training.optimizer is not None:
             keywords.append(ast.keyword("optimizer", copy.deepcopy(training.optimizer)))
         if training.others:
             keywords.append(ast.keyword("others", self._rewritten(pairs(training.others), scope)))
         said = {"by_hand": training.by_hand, "batch_named": training.batch_named}
         keywords += [ast.keyword(name, ast.Constant(text)) for name, text in said.items() if text]
-        receiver = self._rewritten(training.receiver, scope)
-        return ast.Call(ast.Name(TRAINED, ast.Load()), [receiver], keywords)
+        return ast.Call(ast.Name(TRAINED, ast.Load()), [self._rewritten(training.receiver, scope)], keywords)
 
     def _call_of(self, call: ast.Call, callee: Scope, scope: Scope) -> ast.Call | None:
         """The call that leads on, without the arguments that nothing needs."""

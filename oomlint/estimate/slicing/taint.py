@@ -25,7 +25,7 @@ from oomlint.estimate.slicing.program import (
     own_expressions,
     root_name,
 )
-from oomlint.estimate.slicing.vocabulary import BUILDING, DATA_ATTRIBUTES, DATA_CALLS
+from oomlint.estimate.slicing.vocabulary import BUILDING, DATA_ATTRIBUTES, DATA_CALLS, is_model
 
 MISSING = "oomlint_missing"
 GIVEN = "oomlint_given"
@@ -89,7 +89,7 @@ class Taint:
         made = self._constructs(value, scope)
         given = len(names) == 1 and plain in self.given and not _of_layer(scope)
         if given and isinstance(self.given[plain], str):
-            given = not _is_loaded(value)
+            given = not _is_loaded(value) and not (is_model(plain) and _is_made(value))
         if given and not made and not self._makes_parts(value, scope):
             return [_bind(statement, names[0], missing(names[0], statement))]
         if made or not (self.depends(value, scope) or (_are_data(names) and self._reads(value, scope))):
@@ -287,6 +287,11 @@ def _is_loaded(value: ast.expr) -> bool:
     """`config = json.load(file)`: what is given is the option `--config`, the name of that file."""
     name = dotted(value.func).rpartition(".")[2] if isinstance(value, ast.Call) else ""
     return re.fullmatch(r"\w*load\w*|read\w*|parse\w*|from_\w+|open", name) is not None
+
+
+def _is_made(value: ast.expr) -> bool:
+    """`model = networks[name]()`: what is given is the option `--model`, the name of that network."""
+    return isinstance(value, ast.Call) and dotted(value.func) not in ("input", "getattr", "str", "os.getenv")
 
 
 def _of_layer(scope: Scope) -> bool:

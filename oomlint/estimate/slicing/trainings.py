@@ -11,7 +11,7 @@ from oomlint.dryrun.catalog.keras.training import inputs_in
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.queries.trained_models import FIT, trained_models
 from oomlint.dryrun.trace import Body
-from oomlint.dryrun.values.base import deref
+from oomlint.dryrun.values.base import Const, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.known import element, fed, second
@@ -40,6 +40,8 @@ class Training:
     batch_named: str = ""  # where it was found, if not in the call
     element: Any = None
     element_named: str = ""  # where that was found, if not in what the call is given
+    arguments: list[Any] = field(default_factory=list)  # where the model is called on several things
+    named: dict[str, Any] = field(default_factory=dict)
     second: Any = None  # of each batch: labels, or what a step of the model's own is given beside them
     optimizer: ast.expr | None = None
     by_hand: str = ""
@@ -159,6 +161,8 @@ def _taped(trace: Trace, program: Program, known: Known) -> Iterator[Training]:
             _tell(made, training.model)
             made.batch = batches.get(id(training.model), (None, None))[0]
             made.element = _called_on(trace, training.model, call) if len(receivers) == 1 else None
+            if len(receivers) == 1:
+                made.arguments, made.named = _called_on_several(trace, training.model, call)
             made.by_hand = "graph" if call.context.role("tf.function") else "eager"
             if training.applied is not None and training.applied.path:
                 named = ast.parse(training.applied.path, mode="eval").body
@@ -192,6 +196,24 @@ def _called_on(trace: Trace, model: Model, gradient: Call) -> Any:
             if found is not None:
                 return found
     return None
+
+
+def _called_on_several(trace: Trace, model: Model, gradient: Call) -> tuple[list[Any], dict[str, Any]]:
+    """The same of a model that is called on several things: shapes, numbers, and None for what is not known."""
+    for call in reversed(trace.calls("keras.Model.__call__")):
+        if call.index < gradient.index and model_of(call.receiver) is model and len(call.arguments) > 1:
+            if any(one.star for one in call.arguments):
+                return [], {}
+            plain = [_said(one.value) for one in call.arguments if one.name is None]
+            return plain, {one.name: _said(one.value) for one in call.arguments if one.name is not None}
+    return [], {}
+
+
+def _said(value: Any) -> Any:
+    value = None if value is None else deref(value)
+    if isinstance(value, Const):
+        return value.value if isinstance(value.value, bool | int | float) else None
+    return element(value)
 
 
 def _gradients(program: Program) -> Iterator[Training]:

@@ -71,3 +71,11 @@ BUILDING = re.compile(
     r"|.*\b(layers|applications|optimizers|losses|regularizers|initializers|metrics|strategy|distribute"
     r"|mixed_precision|backend|activations|constraints)\.\w+(\.\w+)*"
 )
+
+
+_MADE = re.compile(r"(?:\w+_)?(?:model|net|network)\d*")
+
+
+def is_model(name: str) -> bool:
+    """Whether a name is of what is to be made."""
+    return _MADE.fullmatch(name.lower()) is not None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
@@ -27,6 +28,7 @@ def build(request: Request) -> Subject:
         compiling,
         data_specs,
         described,
+        entrances,
         inner_functions,
         making,
         pairs,
@@ -53,7 +55,8 @@ def build(request: Request) -> Subject:
             batch = DEFAULT_BATCH
             assumptions.append(f"{ASSUMED_BATCH}{batch}, Keras' default: give another with --batch-size")
         assumptions += strategies.words(request, batch)
-        x = data_specs.inputs(made, request, batch, assumptions)
+        x = entrances.inputs(made, request, batch, assumptions)
+        x = data_specs.inputs(made, request, batch, assumptions) if x is None else x
         outputs = None if made.has_no_call else compiling.built_outputs(made.model, x)
         if request.mode == "predict":
             return Subject(made.model, (x,), "predict", assumptions)
@@ -81,18 +84,24 @@ def _under_policies(policy: str | None) -> Iterator[None]:
 def _under_policy(keras: Any, policy: str | None) -> Iterator[None]:
     """Inside, this is the global policy; afterwards it is what it was: the next model of what-if has its own.
 
-    Layers take the policy when they are made, so the step may be traced later.
+    Layers take the policy when they are made, so the step may be traced later. One that nobody has asked for yet is
+    left so: Keras makes it of `floatx`, which the script may set.
     """
     if hasattr(keras, "config"):
-        before, change = keras.config.dtype_policy(), keras.config.set_dtype_policy
+        change: Callable[[Any], None] = keras.config.set_dtype_policy
+        state = import_module("keras.src.backend.common.global_state")
+        before = state.get_global_attribute("dtype_policy", None)
     else:
-        before, change = keras.mixed_precision.global_policy(), keras.mixed_precision.set_global_policy
+        change, before = keras.mixed_precision.set_global_policy, keras.mixed_precision.global_policy()
     if policy:
         change(policy)
     try:
         yield
     finally:
-        change(before)
+        if before is not None:
+            change(before)
+        else:
+            state.set_global_attribute("dtype_policy", None)
 
 
 @contextmanager

@@ -110,6 +110,8 @@ class Spaces(dict[str, Space]):
 
 # Shapes of what is observed in the environments that the script made.
 OBSERVED: list[tuple[int, ...]] = []
+# And of what is done in them, where that is not counted.
+ACTED: list[tuple[int, ...]] = []
 
 
 class Environment:
@@ -118,6 +120,8 @@ class Environment:
     def __init__(self, observations: Size | Parts, actions: Size) -> None:
         if isinstance(observations, tuple):
             OBSERVED.append(observations)
+        if isinstance(actions, tuple):
+            ACTED.append(actions)
         self.observation_space: Space | Spaces = (
             Spaces({name: Space(size) for name, size in observations.items()})
             if isinstance(observations, dict)

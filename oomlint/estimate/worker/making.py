@@ -28,6 +28,9 @@ class Made:
     compiled: bool = False
     element: Any = None  # a nest of (shape, dtype): what the data set hands over, where the dry run knows
     second: Any = None  # what each batch of data holds beside that
+    # What the script calls it on, where that is several things: shapes or numbers, None for what is not known.
+    arguments: list[Any] = field(default_factory=list)
+    named: dict[str, Any] = field(default_factory=dict)
     by_hand: str = ""  # "graph" or "eager": how a hand-written loop runs
     # What else is trained there: models, and their optimizers where they are not compiled.
     others: list[tuple[Any, Any]] = field(default_factory=list)

@@ -15,8 +15,8 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import roles, stand_ins
-from oomlint.estimate.worker.option_names import is_model
+from oomlint.estimate.slicing.vocabulary import is_model
+from oomlint.estimate.worker import entrances, roles, stand_ins
 from oomlint.estimate.worker.stand_ins import of_targets, side_of
 
 _SECONDS = 25.0  # of the processor's time: on a machine with other work the clock says nothing
@@ -42,6 +42,8 @@ def all_of(
 
     Examples with which the step can be followed as well go before those that only make the model.
     """
+    if error.parts and follow is not None:
+        return entrances.with_examples(error, request, build, follow)
     if not _missing(error):
         return error
     search = _Search(build, follow)

@@ -12,11 +12,3 @@ def plain_name(name: str) -> str:
     if called and len(parts) > 1 and (hasattr(str, parts[-1]) or parts[-1] == "read"):  # `args.model.lower()`
         parts.pop()
     return parts[-1] if len(parts) > 1 and parts[-1] not in ("shape", "pop", "get") else parts[0]
-
-
-_MADE = re.compile(r"(?:\w+_)?(?:model|net|network)\d*")
-
-
-def is_model(name: str) -> bool:
-    """Whether a name is of what is to be made."""
-    return _MADE.fullmatch(name.lower()) is not None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 from oomlint.estimate.worker.making import of_the_user
 from oomlint.estimate.worker.spellings import FAILED
 
+_WHOLE = "oomlint_whole"  # in the names of a module that was run as it stands
 _unnamed: set[str] = set()  # modules that were read from the project's folder
 
 
@@ -41,7 +42,9 @@ class _Provider(MetaPathFinder, Loader):
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if fullname in self.modules or fullname in self.packages:
             return ModuleSpec(fullname, self, is_package=True)
-        if fullname.rpartition(".")[0] in self.packages and (found := _file_of(fullname)) is not None:
+        if (found := _file_of(fullname)) is not None and (
+            fullname.rpartition(".")[0] in self.packages | _unnamed or _is_at(found, fullname, path)
+        ):
             _unnamed.add(fullname)
             return ModuleSpec(fullname, self, origin=str(found), is_package=found.name == "__init__.py")
         return None
@@ -54,6 +57,8 @@ class _Provider(MetaPathFinder, Loader):
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and "importlib" in frame.f_code.co_filename:
             frame = frame.f_back
+        if frame is not None and _WHOLE in frame.f_globals:
+            return True
         file = "" if frame is None else frame.f_code.co_filename
         sliced = {path for key, path in self.names.items() if key.startswith("file:") or key == "path"}
         return of_the_user(file) and file not in sliced
@@ -63,7 +68,8 @@ class _Provider(MetaPathFinder, Loader):
         path = self.names.get(f"file:{module.__name__}", "")
         if path not in self.wholes:
             made = self.wholes[path] = ModuleType(module.__name__)
-            made.__dict__.update({FAILED: sys.modules["__main__"].__dict__.get(FAILED)}, __file__=path)
+            failed = sys.modules["__main__"].__dict__.get(FAILED)
+            made.__dict__.update({FAILED: failed, _WHOLE: True}, __file__=path)
             if path:
                 exec(self.compiled(Path(path).read_text("utf-8", "replace"), path, []), made.__dict__)
         return self.wholes[path].__dict__
@@ -109,6 +115,12 @@ def _file_of(name: str) -> Path | None:
             if file.is_file():
                 return file
     return None
+
+
+def _is_at(file: Path, name: str, path: Any) -> bool:
+    """Whether that file is what Python would import: no library's, of which a folder of the user's has the name."""
+    spec = PathFinder.find_spec(name, path)
+    return spec is not None and spec.origin is not None and Path(spec.origin).resolve() == file.resolve()
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.slicing.vocabulary import TF_KERAS
+from oomlint.estimate.slicing.vocabulary import TF_KERAS, is_model
 from oomlint.estimate.worker import (
     altered,
     choices,
@@ -35,7 +35,7 @@ from oomlint.estimate.worker.harmless import harmless
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.older.layers import OF_OLD_KERAS
 from oomlint.estimate.worker.older.wrappers import Wrapped
-from oomlint.estimate.worker.option_names import is_model, plain_name
+from oomlint.estimate.worker.option_names import plain_name
 from oomlint.estimate.worker.refusals import refused
 from oomlint.estimate.worker.stand_ins import Missing, NeededError, TrainedSignal
 
@@ -72,13 +72,9 @@ def _of_none(error: EstimateError) -> bool:
 
 def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> Made:
     path = request.names.get("path", "script.py")
-    stand_ins.GIVEN.clear()
-    stand_ins.OF_CLASSES.clear()
-    stand_ins.LINES.clear()
-    stand_ins.EXAMPLES.clear()
-    stand_ins.NAMED.clear()
-    stand_ins.UNSET.clear()
-    environments.OBSERVED.clear()
+    of_before: tuple[Any, ...] = (stand_ins.GIVEN, stand_ins.OF_CLASSES, stand_ins.LINES, stand_ins.EXAMPLES)
+    for known in (*of_before, stand_ins.NAMED, stand_ins.UNSET, environments.OBSERVED, environments.ACTED):
+        known.clear()
     altered.HALF_MADE.clear()
     choices.FILES[:] = [path, *(file for key, file in request.names.items() if key.startswith("file:"))]
     stand_ins.GIVEN.update(assumed | request.arguments)
@@ -171,6 +167,8 @@ def _made(
         batch=batch if isinstance(batch, int) and not isinstance(batch, bool) else None,
         element=element,
         second=facts.get("second"),
+        arguments=list(facts.get("arguments", ())),
+        named=dict(facts.get("named", {})),
         by_hand=by_hand,
         others=[*facts.get("others", ()), *((one, optimizer) for one in several[1:])],
     )

@@ -121,8 +121,10 @@ def _translated_layer(name: str, original: Any, accepted: set[str]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy as Python's: Keras 3 takes no other for a count of units; and "SAME" in small letters."""
+    """A number of NumPy or TensorFlow as Python's: Keras 3 takes no other as a count; and "SAME" in small letters."""
     if isinstance(value, str) and value in ("SAME", "VALID", "CAUSAL"):
         return value.lower()
     kind = type(value)
+    if kind.__name__ == "EagerTensor" and value.shape == ():  # `K.prod(shape)`: Keras 2 took it for a count
+        return value.numpy().item()
     return value.item() if kind.__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value

@@ -48,6 +48,16 @@ class _Shape(tuple[Any, ...]):
         return list(self)
 
 
+def _as_given(self: Any, *inputs: Any) -> Any:
+    return inputs[0] if inputs else None
+
+
+def _entry(self: Any, name: str) -> Any:
+    if not name.startswith("__") and name in self:
+        return self[name]
+    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
 def _attributes(keras: Any) -> None:
     """What symbolic tensors and a layer's lists of layers were asked in Keras 2, from now on."""
     tensor = keras.KerasTensor
@@ -57,6 +67,10 @@ def _attributes(keras: Any) -> None:
         tensor.__getitem__ = _of_slices(tensor.__getitem__)
         tensor.__iter__ = _one_by_one(tensor.__iter__)
     entrance = keras.layers.InputLayer
+    entrance.call = _as_given  # `self.entrance(x)`, in the `call` of a model: it gives back what it is given
+    dictionary = import_module("keras.src.utils.tracking").TrackedDict
+    if "__getattr__" not in vars(dictionary):  # `self.settings.width`: Keras 2 kept the class of a dictionary
+        dictionary.__getattr__ = _entry
     if "input" not in vars(entrance):  # `base.layers[0].input`: Keras 3 finds nothing before it
         entrance.input = property(lambda self: self.output)
     for name in ("input", "output"):
