@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun import classes, imports, objects
+from oomlint.dryrun import classes, generators, imports, objects
 from oomlint.dryrun.state import Scope, Writes
 from oomlint.dryrun.trace import Argument, Call
 from oomlint.dryrun.values.arrays import SYMBOLIC, computed_from
@@ -48,13 +48,14 @@ Arguments = tuple[Argument, ...]
 class Activation:
     """One running function: what it has returned and yielded so far."""
 
-    __slots__ = ("function", "in_order", "leaving", "returned", "yielded")
+    __slots__ = ("function", "in_order", "leaving", "returned", "times", "yielded")
 
     def __init__(self, function: Function | None) -> None:
         self.function = function
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
         self.in_order = True  # each of them was yielded once, under no branch
+        self.times: list[Const | None] = []  # how often, where that is known
         self.leaving: list[Writes] = []  # what branches that returned had written
 
 
@@ -331,9 +332,7 @@ def _run_body(run: Run, function: Function, arguments: Arguments, place: Place, 
         run.state.meet([{}, *(way for way in outer if way)])
     if activation.yielded:
         function.flags.add("generator")  # what it makes lives for one step at a time
-        if activation.in_order:
-            return Sequence("generator", items=activation.yielded)
-        return Sequence("generator", element=join_all(activation.yielded))
+        return generators.given(activation)
     return result
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from oomlint.dryrun import calls, imports, loops, objects, operators, subscripts
-from oomlint.dryrun.trace import Argument, Body, Branch, Call, Handler, Loop
+from oomlint.dryrun import calls, generators, imports, loops, objects, operators, subscripts
+from oomlint.dryrun.trace import Argument, Branch, Call
 from oomlint.dryrun.values.base import (
     NONE,
     Const,
@@ -329,35 +329,6 @@ def _named(run: Run, node: cst.NamedExpr) -> Value:
     return value
 
 
-def _yield(run: Run, node: cst.Yield) -> Value:
-    activation = run.activations[-1]
-    activation.in_order = activation.in_order and _taken_once(run)
-    if node.value is None:
-        activation.yielded.append(NONE)
-    elif isinstance(node.value, cst.From):
-        activation.in_order = False
-        inner = run.iterate(evaluate(run, node.value.item))
-        activation.yielded.append(inner.element or (join_items(inner.items)))
-    else:
-        activation.yielded.append(evaluate(run, node.value))
-    return Unknown()
-
-
-def _taken_once(run: Run) -> bool:
-    """Whether an expression in a function's body is taken as often as the dry run takes it."""
-    for frame in run.context.frames():
-        if isinstance(frame, Body):
-            return True
-        if isinstance(frame, Branch | Handler) or (isinstance(frame, Loop) and not frame.unrolled):
-            return False
-    return False
-
-
-def join_items(items: list[Value] | None) -> Value:
-    """One value that stands for all items."""
-    return Sequence(items=items).any if items else Unknown()
-
-
 def _await(run: Run, node: cst.Await) -> Value:
     return evaluate(run, node.expression)
 
@@ -389,7 +360,7 @@ DISPATCH: dict[type[cst.CSTNode], Callable[[Run, Any], Value]] = {
     cst.Call: calls.evaluate_call,
     cst.Lambda: _lambda,
     cst.NamedExpr: _named,
-    cst.Yield: _yield,
+    cst.Yield: generators.evaluate_yield,
     cst.Await: _await,
     cst.StarredElement: _starred,
     cst.ListComp: loops.comprehension,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from oomlint.dryrun import classes, imports, loops, objects, operators, subscripts, whiles
+from oomlint.dryrun import asserted, classes, imports, loops, objects, operators, subscripts, whiles
 from oomlint.dryrun.flow import Flow, Ways
 from oomlint.dryrun.trace import Argument, Assign, Branch, Call, Handler, HandlerFacts, Try, Within
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref
@@ -182,6 +182,7 @@ def _raise(run: Run, node: cst.Raise) -> Flow:
 
 def _assert(run: Run, node: cst.Assert) -> None:
     run.evaluate(node.test)
+    asserted.learn(run, node.test)
 
 
 def _global(run: Run, node: cst.Global) -> None:
@@ -215,6 +216,7 @@ def _if(run: Run, node: cst.If) -> Flow:
     ways = Ways(run)
     base = run.context
     current: cst.If | cst.Else | None = node
+    left = False
     while current is not None:
         if isinstance(current, cst.Else):
             suite = current.body
@@ -235,10 +237,14 @@ def _if(run: Run, node: cst.If) -> Flow:
                 break
             run.context = before.inside(Branch(run.place(current), test, False, current.test))
         if current.orelse is None:
+            left = current is node and ways.flows in ([Flow.RAISE], [Flow.LEAVE])
             ways.skip()
         current = current.orelse
     run.context = base
-    return ways.meet() if ways.flows else Flow.ON
+    flow = ways.meet() if ways.flows else Flow.ON
+    if left:
+        asserted.learn(run, node.test, holds=False)
+    return flow
 
 
 def _try(run: Run, node: cst.Try | cst.TryStar) -> Flow:

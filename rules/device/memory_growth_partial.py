@@ -101,12 +101,12 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     numbers = {device.index for _, device in chosen if not device.each}
     if len(numbers) > 1 and not differ:
         return  # each of them is named: that is all of them, as far as the script says
-    several = _several(trace, first)
+    several = None if _first_few(device) else _several(trace, first)
     evidence = [Evidence(*several)] if several else []
     what = f"on {_text(first)}" if not differ else "on one GPU and not on another"
     yield RULE.finding(
         first.place,
-        f"memory growth {what} only: with more than one visible GPU the first operation raises "
+        f"memory growth {what} only: with {_more(device)} the first operation raises "
         'ValueError, "Memory growth cannot differ between GPU devices"',
         severity=Severity.ERROR if several or differ else Severity.WARNING,
         evidence=evidence,
@@ -242,6 +242,17 @@ def _several(trace: Trace, call: Call) -> tuple[str, Place] | None:
         if isinstance(name, str) and "gpu:" in name.lower() and not name.lower().endswith("gpu:0"):
             return f"{name} is used", placed.place
     return None
+
+
+def _first_few(device: Device) -> bool:
+    """Whether it stands for the first two or more: a machine with as many is fine."""
+    return device.each and device.of.partial and not device.of.first and device.of.last != 1
+
+
+def _more(device: Device) -> str:
+    if not _first_few(device):
+        return "more than one visible GPU"
+    return f"more than {device.of.last} visible GPUs" if device.of.last else "more visible GPUs than these"
 
 
 def _text(call: Call) -> str:

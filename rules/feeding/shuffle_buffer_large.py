@@ -76,7 +76,7 @@ from oomlint.dryrun.queries.pipelines import (
 from oomlint.dryrun.sizes import Factor, Size
 from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Step, deref
+from oomlint.dryrun.values.base import Const, Sequence, Step, Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
@@ -103,6 +103,11 @@ WEIGHTLESS = 2048  # bytes of an element beside which that is of no account
 READER = "keras.utils.image_dataset_from_directory"
 OF_READER = 1024
 
+# A buffer as long as the set is said where it would be too long for so many pictures (as OOM202 takes them to be many).
+MANY = 10_000
+COUNTING = ("builtins.len", "tf.data.Dataset.cardinality", "tf.data.experimental.cardinality")
+
+MULTIPLYING = frozenset({"repeat", "shuffle_and_repeat", "concatenate", "window"})
 MOVABLE = BATCHING | {"map", "prefetch", "with_options"}
 
 
@@ -114,6 +119,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         held = buffered(dataset, call.value("buffer_size"))
         severity = over(held, settings.budget.host) if held is not None else None
+        if held is None and _is_the_whole(dataset, call.value("buffer_size")):
+            yield from _of_everything(trace, call, dataset, settings)
         if held is None or severity is None:
             continue
         element = _element(dataset)
@@ -130,6 +137,40 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         )
     if not keras_at_least(trace, settings, 3, 3):
         yield from _readers(trace, settings)
+
+
+def _is_the_whole(dataset: Dataset, wanted: Value | None) -> bool:
+    """Whether a buffer of unknown length is as long as the set: `len(paths)`, `ds.cardinality()`."""
+    counted = wanted.operation if isinstance(wanted, Unknown) else None
+    if counted is None or counted.name not in COUNTING or dataset.infinite or not dataset.stages:
+        return False
+    if any(stage_name(stage) in SPLITTING | BATCHING | MULTIPLYING for stage in dataset.stages):
+        return False
+    of = counted.receiver if counted.receiver is not None else deref(counted.arguments[0].value)
+    first = dataset.stages[0]
+    if isinstance(of, Dataset):
+        return of.stages[:1] == (first,)
+    given = [deref(argument.value) for argument in first.arguments]
+    given += [deref(item) for one in given if isinstance(one, Sequence) for item in one.items or ()]
+    return any(of is one for one in given)
+
+
+def _of_everything(trace: Trace, call: Call, dataset: Dataset, settings: Settings) -> Iterator[Finding]:
+    """A buffer for all of a set whose number does not show, where so many elements would be too much."""
+    element, argument = _element(dataset), call.argument("buffer_size")
+    many = element.times(Const(MANY), "{} elements") if element is not None else None
+    if element is None or many is None or argument is None or over(many, settings.budget.host) is None:
+        return
+    enough = settings.budget.host // element.bytes
+    yield RULE.finding(
+        argument.place,
+        f"the shuffle buffer holds every element of the set, {element.bytes:,} B each; how many there are does not "
+        f"show here, and {enough:,} take all of the {settings.budget.host_label}",
+        evidence=factors(element),
+        help=_help(dataset),
+        fix=_fix(trace, call, dataset, settings),
+        severity=Severity.NOTE,
+    )
 
 
 def _readers(trace: Trace, settings: Settings) -> Iterator[Finding]:
@@ -168,10 +209,17 @@ def buffered(dataset: Dataset, wanted: object) -> Size | None:
     if not isinstance(wanted, Const) or not isinstance(wanted.value, int) or wanted.value < 1:
         return None
     count = wanted
-    if not dataset.infinite and dataset.count is not None and dataset.count.value < wanted.value:
-        count = dataset.count
+    there = dataset.count if dataset.count is not None else _given_at_most(dataset)
+    if not dataset.infinite and there is not None and there.value < wanted.value:
+        count = there
     element = _element(dataset)
     return element.times(count, "a buffer of {} elements") if element is not None else None
+
+
+def _given_at_most(dataset: Dataset) -> Const | None:
+    """How many elements the script's own generator gives, if no stage makes more of them."""
+    more = any(stage_name(stage) in SPLITTING | MULTIPLYING for stage in dataset.stages)
+    return None if more else dataset.at_most
 
 
 def _element(dataset: Dataset) -> Size | None:

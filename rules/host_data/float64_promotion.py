@@ -5,7 +5,7 @@
 Reports a NumPy array of more than a quarter of the host's memory that became float64 without being asked to:
 `np.zeros`, `np.ones`, `np.random.rand` and their like without a dtype; bytes divided by a number
 (`x_uint8 / 255.0`); float32 computed with a NumPy float64 scalar (`x / np.sqrt(n)`, NumPy 2); a list of many small
-float64 arrays made one; Keras 3's `to_categorical`.
+float64 arrays made one; Keras 3's `to_categorical`; integers that scikit-learn's scalers scale.
 Also `ImageDataGenerator.flow(x)` on integers, which copies the whole set to float32.
 
 Silent where the size is not known, where the same statement casts the result, and for arrays that only
@@ -77,6 +77,7 @@ RULE = Rule(
         "zeros", "ones", "empty", "ndarray", "full", "eye", "identity", "linspace", "arange", "rand", "randn", "random",
         "uniform", "normal", "standard_normal", "randint", "integers", "fromfile", "memmap", "reshape", "load_data",
         "to_categorical", "flow", "divide", "multiply", "array", "asarray", "stack", "vstack", "concatenate",
+        "fit_transform", "transform",
     ),
 )  # fmt: skip
 
@@ -141,6 +142,8 @@ def _reason(call: Call, trace: Trace, settings: Settings) -> Reason | None:
     """Why the result is float64, without being asked to, and what makes it float32."""
     if call.name == "operator.getitem":
         return _identity_rows(call)
+    if call.name.startswith("sklearn."):
+        return _scaled(call)
     if call.name.startswith("operator."):
         return _operator(call) if call.name.rpartition(".")[2] in _ARITHMETIC else None
     if call.name == _ONE_HOT:
@@ -168,6 +171,19 @@ def _reason(call: Call, trace: Trace, settings: Settings) -> Reason | None:
     if call.name.startswith("numpy.random."):
         help += ', or draw float32 at once: np.random.default_rng().random(shape, dtype="float32")'
     return short, _fix(_CAST, Wrap(call.place, "", _CAST)), help
+
+
+def _scaled(call: Call) -> Reason | None:
+    """A scaler of integers; of float32 it makes float32 (scikit-learn 0.24 and later)."""
+    given = call.argument("X")
+    array = deref(given.value) if given is not None else None
+    if given is None or not isinstance(array, Array) or array.dtype is None or "int" not in array.dtype:
+        return None
+    scaler, _, method = call.name.removeprefix("sklearn.preprocessing.").rpartition(".")
+    node = given.place.node
+    help = f"cast first, {call.source.code(node)}{_CAST}: the scaler leaves float32 as it is"
+    fix = _simple(call, node, "", _CAST, "cast before it is scaled") if isinstance(node, cst.Name) else None
+    return f"{scaler}.{method} of {array.dtype}", fix, help
 
 
 def _stacked(call: Call, settings: Settings) -> Reason | None:
@@ -305,12 +321,19 @@ def _operand(call: Call) -> Iterator[Evidence]:
 
 def _only_scikit_learn(trace: Trace, array: Array) -> bool:
     """Whether all that is done with it is scikit-learn's or SciPy's, which compute in float64 in any case."""
-    names = [
-        call.name
+    takers = [
+        call
         for call in trace.all_calls()
         if any(deref(argument.value) is array for argument in call.arguments)
     ]
-    return bool(names) and all(name.startswith(("sklearn.", "scipy.")) for name in names)
+    for taker in takers:
+        scaled = deref(taker.result)  # scaled data is the data, in another array
+        further = isinstance(scaled, Array) and scaled is not array and taker.name.startswith("sklearn.")
+        if not taker.name.startswith(("sklearn.", "scipy.")):
+            return False
+        if further and isinstance(scaled, Array) and not _only_scikit_learn(trace, scaled):
+            return False
+    return bool(takers)
 
 
 def _copied(call: Call, settings: Settings) -> Finding | None:

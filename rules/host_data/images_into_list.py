@@ -59,7 +59,7 @@ import libcst as cst
 from oomlint.rules.host_data.amounts import form, in_generator
 from oomlint.rules.host_data.filled_arrays import Filling, filled_by_files
 
-from oomlint.dryrun.catalog.arrays.making import DECODED
+from oomlint.dryrun.catalog.arrays.making import DECODED, VIDEO
 from oomlint.dryrun.catalog.python.files import PATH, is_document
 from oomlint.dryrun.queries.few import a_few_of_each, are_few, is_few
 from oomlint.dryrun.queries.unit_tests import in_test
@@ -153,7 +153,7 @@ def _lists(stack: Call) -> Iterator[Sequence]:
         value = pending.pop(0)
         if not isinstance(value, Sequence):
             continue
-        if value.items is None and (isinstance(_element(value), Array) or _fixed_width(stack, value)):
+        if value.items is None and (_element(value) is not None or _fixed_width(stack, value)):
             yield value
         elif value.kind == "tuple" and value.items is not None:
             pending.extend(deref(item) for item in value.items)
@@ -199,6 +199,9 @@ def _fixed_width(stack: Call, value: Sequence) -> bool:
 
 def _element(value: Sequence) -> Array | None:
     element = deref(value.element) if value.element is not None else None
+    if isinstance(element, Sequence) and element.kind == "list":  # one for each video
+        items = element.items if element.items is not None else [element.any]
+        element = deref(items[0]) if items and all(VIDEO in tags_of(deref(item)) for item in items) else None
     return element if isinstance(element, Array) and element.tags >= DECODED else None
 
 
@@ -368,13 +371,16 @@ def _finding(stack: Call, value: Sequence, place: Place) -> Finding:
     one = element.size if element is not None else None
     each = f", {one.bytes:,} B each" if one is not None else ""
     count = f"{value.count.value:,} decoded files" if value.count is not None else "every decoded file"
+    what = f"{count} of the loop"
+    if element is not None and VIDEO in element.tags and value.count is None:
+        what = f"every {'frame' if (element.rank or 0) <= 3 else 'clip'} of the loop's videos"
     evidence = []
     if element is not None and element.origin is not None:
         evidence.append(Evidence(f"one is {form(element)}, from {element.origin.text}", element.origin.place))
     evidence.append(Evidence("copied into one array here, while the list is still held", stack.place))
     return RULE.finding(
         place,
-        f"{count} of the loop is kept in a list{each}, and stacking it takes twice that",
+        f"{what} is kept in a list{each}, and stacking it takes twice that",
         evidence=evidence,
         help=_ADVICE,
         fix=Fix(_ADVICE, Safety.DISPLAY),

@@ -169,6 +169,15 @@ class _Calls:
                 found.setdefault(dotted(call.node.func), []).append(call)
         return found
 
+    @cached_property
+    def _at_once(self) -> dict[int, list[Call]]:
+        """`tf.function(model.call)(x)`: calls of what another call has just made."""
+        found: dict[int, list[Call]] = {}
+        for call in self._trace.all_calls():
+            if isinstance(call.node, cst.Call) and isinstance(call.node.func, cst.Call):
+                found.setdefault(id(call.node.func), []).append(call)
+        return found
+
     def reach(self, made: Call, loop: Loop) -> bool:
         """Whether a function is called in the rounds of a loop."""
         for call in self._trace.calls("tf.function.call"):
@@ -177,6 +186,8 @@ class _Calls:
                 return True
         if isinstance(_function(made), Function):
             return False
+        if any(loop in call.context.loops() for call in self._at_once.get(id(made.node), ())):
+            return True
         names = {target for target in made.targets if target}
         names |= self._names.get(id(deref(made.result)), set())
         return any(loop in call.context.loops() for name in names for call in self._of_name.get(name, ()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import EllipsisType
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import libcst as cst
 
 from oomlint.dryrun.trace import Body, Call, Context, Within
 from oomlint.dryrun.values.base import Value, deref
-from oomlint.dryrun.values.program import Instance
+from oomlint.dryrun.values.program import ExitStack, Instance
 from oomlint.dryrun.values.training import Model, Strategy, StrategyScope
 from oomlint.syntax.blocks import block_of
 
@@ -49,10 +50,16 @@ def scope_frame(context: Context | None) -> Within | None:
 
 
 def of_scope(context: Context | None) -> Strategy | None:
-    """The strategy whose scope is entered around an event."""
-    frame = scope_frame(context)
-    scope = deref(frame.manager) if frame is not None else None
-    return scope.strategy if isinstance(scope, StrategyScope) else None
+    """The strategy whose scope is entered around an event; an alternative where a stack enters it on some ways."""
+    for frame in context.all(Within) if context is not None else ():
+        manager = deref(frame.manager)
+        if isinstance(manager, StrategyScope):
+            return manager.strategy
+        for perhaps in manager.perhaps if isinstance(manager, ExitStack) else ():
+            scope = deref(perhaps)
+            if isinstance(scope, StrategyScope):
+                return replace(scope.strategy, alternative=True)
+    return None
 
 
 def on_replicas(context: Context) -> Strategy | None:
@@ -117,7 +124,8 @@ def scope_statement(trace: Trace, strategy: Strategy) -> tuple[Place, Sequence[c
     for call in trace.all_calls():
         frames = list(call.context.frames()) if of_scope(call.context) is strategy else []
         for index, frame in enumerate(frames):
-            if isinstance(frame, Within) and isinstance(deref(frame.manager), StrategyScope):
+            own = isinstance(frame, Within) and isinstance(frame.place.node, cst.With)
+            if own and isinstance(frame, Within) and isinstance(deref(frame.manager), StrategyScope):
                 function = next(
                     (outer.function.node for outer in frames[index:] if isinstance(outer, Body)), None
                 )

@@ -19,7 +19,8 @@ class Dataset(Value):
 
     `element` is the element spec as values (Array, Sequence or Mapping of them). `count` is None where
     not known; `infinite` after an unbounded repeat. `stages` are the calls, source first.
-    `distributed` holds the strategy's handling (`experimental_distribute_dataset`).
+    `distributed` holds the strategy's handling (`experimental_distribute_dataset`). `at_most` is the most that
+    its source gives, where TensorFlow does not know but the script's own generator says.
     """
 
     api: ClassVar[str] = "tf.data.Dataset"
@@ -29,6 +30,7 @@ class Dataset(Value):
     stages: tuple[Call, ...] = ()
     distributed: bool = False
     tags: frozenset[str] = frozenset()
+    at_most: Const | None = None
 
     def joined(self, other: Dataset) -> Dataset:
         """Both ways meet: what they agree on, with the stages of the longer one."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from oomlint.dryrun.values.base import Const, Value
 from oomlint.syntax.place import Place
 from oomlint.syntax.records import plain_record
+
+# The tag of a number that counts some of the devices only (`range(min(2, len(gpus)))`).
+SOME_OF_THEM = "some-of-the-devices"
 
 
 @plain_record
@@ -48,6 +52,11 @@ class DeviceCount(Value):
     api: ClassVar[str] = "builtins.int"
     of: DeviceList
     tags: frozenset[str] = frozenset({"devices"})
+
+    def at_most(self, limit: int) -> DeviceCount:
+        """`min(limit, len(gpus))`: the number of the first ones."""
+        some = replace(self.of, partial=True, last=(self.of.first or 0) + limit)
+        return DeviceCount(some, self.tags | {SOME_OF_THEM})
 
 
 @plain_record

@@ -145,3 +145,10 @@ class Super(Value):
 
     instance: Value
     after: Class
+
+
+@dataclass(slots=True, eq=False)
+class ExitStack(Value):
+    """`contextlib.ExitStack`. `perhaps` are the managers that are entered on some of the ways only."""
+
+    perhaps: list[Value] = field(default_factory=list)

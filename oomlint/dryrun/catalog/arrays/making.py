@@ -29,6 +29,7 @@ FEW_WORDS = 1_000  # a vocabulary that is limited to fewer than this is not larg
 SPLIT = "split"  # one of the parts of a data set that is divided for training and testing
 PART = "part"  # some rows of an array: no longer the whole, however many they are
 DECODED = frozenset({"decoded"})  # a picture, sound or volume that was read from a file
+VIDEO = "frame"  # with DECODED: a frame of one of many videos
 UNSCALED = "0..255"  # floats that were 8-bit colours and still have their values; arithmetic takes it off
 MAX_ITEMS = 2_000  # of a list that is looked at one by one
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from oomlint.dryrun.catalog.arrays.making import DECODED, figures, step, tags_of_all
+from oomlint.dryrun.catalog.arrays.making import DECODED, VIDEO, figures, step, tags_of_all
 from oomlint.dryrun.catalog.registry import attribute, function, method, prefix
 from oomlint.dryrun.values.arrays import Array, Shape
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, Value, deref
@@ -118,20 +118,24 @@ def itk_array(call: Call, run: Run) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Video(Value):
-    """An opened video."""
+    """An opened video; `of_many` where a loop opens one after another."""
 
     api: ClassVar[str] = "cv2.VideoCapture"
+    of_many: bool = False
 
 
-@function("cv2.VideoCapture")
+@function("cv2.VideoCapture", parameters="filename")
 def open_video(call: Call, run: Run) -> Value:
     """An opened video or camera."""
-    return Video()
+    camera = isinstance(call.value("filename"), Const)
+    return Video(of_many=not camera and bool(call.context.loops()))
 
 
 @method(Video, "read", "retrieve")
 def frame(call: Call, run: Run) -> Value:
     """Whether there was a frame, and the frame."""
-    # One frame of one video is not one file of a folder: it does not carry the tag of those.
-    picture = Array("numpy", (None, None, Const(3)), "uint8", step(call, "VideoCapture.read"))
+    # One frame of one video is not one file of a folder: it does not carry the tag of those, unless there are many.
+    video = call.receiver
+    tags = DECODED | {VIDEO} if isinstance(video, Video) and video.of_many else frozenset()
+    picture = Array("numpy", (None, None, Const(3)), "uint8", step(call, "VideoCapture.read"), tags)
     return Sequence("tuple", items=[Unknown(type="bool"), picture])

@@ -112,7 +112,7 @@ def length(call: Call, run: Run) -> Value:
     if count is not None:
         return count
     tags = figures(tags_of(value)) if value is not None else frozenset()
-    return Unknown(type="int", tags=tags)
+    return Unknown(type="int", tags=tags, operation=call)
 
 
 @function("builtins.range", "tqdm.trange")
@@ -255,6 +255,8 @@ def convert(call: Call, run: Run) -> Value:
     value = call.value("object")
     if value is None:
         return Const(_TYPES[name]())
+    if name == "int" and isinstance(value, Unknown) and value.type == "int":
+        return value
     if isinstance(value, Const) and call.argument("base") is None:
         try:
             return computed(_TYPES[name](value.value), value)
@@ -279,6 +281,10 @@ def reduce(call: Call, run: Run) -> Value:
         inner = one_of(items_of(run, given[0]), given[0]) if given else Unknown()
         return Unknown(type=inner.type if isinstance(inner, Unknown) else None, tags=tags_of(inner))
     constants = [item for item in map(deref, items) if isinstance(item, Const)]
+    counts = [item for item in map(deref, items) if isinstance(item, DeviceCount)]
+    if name == "min" and len(counts) == len(constants) == 1 and len(items) == 2:
+        limit = constants[0].value
+        return counts[0].at_most(limit) if isinstance(limit, int) and limit > 0 else Unknown(type="int")
     if not items or len(constants) != len(items):
         kinds = {item.type if isinstance(item, Unknown) else type(item.value).__name__ for item in map(deref, items)
                  if isinstance(item, Unknown | Const)}  # fmt: skip

@@ -15,7 +15,8 @@ from oomlint.dryrun.catalog.python.builtin_functions import (
     positional,
 )
 from oomlint.dryrun.catalog.python.records import Record
-from oomlint.dryrun.catalog.registry import Iteration, constant, function
+from oomlint.dryrun.catalog.registry import Iteration, constant, function, method
+from oomlint.dryrun.trace import Within
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import (
     NONE,
@@ -30,7 +31,7 @@ from oomlint.dryrun.values.base import (
     join,
     tags_of,
 )
-from oomlint.dryrun.values.program import Function, Partial
+from oomlint.dryrun.values.program import ExitStack, Function, Partial
 from oomlint.dryrun.values.shapes import dim_of, number
 
 if TYPE_CHECKING:
@@ -222,6 +223,30 @@ def lru_cache(call: Call, run: Run) -> Value:
     """The decorator keeps what the function does; `lru_cache(maxsize=None)` is a decorator still to be applied."""
     first = deref(call.arguments[0].value) if call.arguments else None
     return first if isinstance(first, Function) else Opaque("functools.lru_cache", call)
+
+
+@function("contextlib.ExitStack")
+def exit_stack(call: Call, run: Run) -> Value:
+    """A context manager that enters others as it goes."""
+    return ExitStack()
+
+
+@method(ExitStack, "enter_context", parameters="cm")
+def enter_context(call: Call, run: Run) -> Value:
+    """From here to the end of the stack's `with` it is as if this one had a `with` of its own."""
+    stack, manager = call.receiver, call.value("cm")
+    if manager is None or not isinstance(stack, ExitStack):
+        return Unknown()
+    around = list(run.context.frames())
+    at = next(
+        (n for n, one in enumerate(around) if isinstance(one, Within) and deref(one.manager) is stack), None
+    )
+    if at is not None and all(isinstance(frame, Within) for frame in around[:at]):
+        run.context = run.context.inside(Within(call.place, manager))
+    else:
+        stack.perhaps.append(manager)
+    entry = run.catalog.entries.get(type(manager))
+    return entry(manager, run) if entry is not None else manager
 
 
 # --- collections, types -------------------------------------------------------------------------------

@@ -6,11 +6,12 @@ Growth, limits and visibility change nothing that the dry run follows: rules rea
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.registry import Iteration, function, item, iteration, method, operator, signature
 from oomlint.dryrun.values.base import NONE, Const, Opaque, Slice, Unknown, Value, deref
-from oomlint.dryrun.values.devices import Device, DeviceCount, DeviceList
+from oomlint.dryrun.values.devices import SOME_OF_THEM, Device, DeviceCount, DeviceList
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -57,12 +58,14 @@ def device_item(value: Value, index: Value, call: Call, run: Run) -> Value:
             whole = not first and index.stop == NONE and not value.partial
             return DeviceList(value.kind, value.logical, not whole, first, last)
         case Unknown(tags=tags) if "devices" in tags:
-            return Device(value, each=True)
+            return Device(replace(value, partial=True) if SOME_OF_THEM in tags else value, each=True)
     return Unknown()
 
 
 def _bound(part: Value) -> int | None:
     part = deref(part)
+    if isinstance(part, DeviceCount):
+        return part.of.last if part.of.partial else None
     return part.value if isinstance(part, Const) and isinstance(part.value, int) else None
 
 

@@ -133,15 +133,30 @@ def read_batches(call: Call, run: Run) -> Value:
 )
 def from_generator(call: Call, run: Run) -> Value:
     """What the signature says. The generator's body runs as a generator, whoever defined it."""
-    generator = call.value("generator")
+    generator, inner = call.value("generator"), Iteration(element=None)
     if generator is not None:
         given = call.value("args")
         items = given.items if isinstance(given, Sequence) and given.items is not None else []
-        run.call(generator, [as_numpy(component(item)) for item in items], call, "generator")
+        made = run.call(generator, [as_numpy(component(item)) for item in items], call, "generator")
+        inner = run.iterate(made)
     signature = call.value("output_signature")
     if signature is not None:
-        return source(call, component(signature))
-    return source(call, typed(call.value("output_types"), call.value("output_shapes"), call))
+        return replace(source(call, component(signature)), at_most=inner.count)
+    element = typed(call.value("output_types"), call.value("output_shapes"), call)
+    element = _as_given(element, inner.items[0] if inner.items else inner.element)
+    return replace(source(call, element), at_most=inner.count)
+
+
+def _as_given(declared: Value, given: Value | None) -> Value:
+    """Shapes that are not declared are those of what the generator gives."""
+    given = deref(given) if given is not None else None
+    match declared, given:
+        case Array(shape=None), Array(shape=shape):
+            return replace(declared, shape=shape)
+        case Sequence(items=list(parts)), Sequence(items=list(values)) if len(parts) == len(values):
+            pairs = zip(parts, values, strict=True)
+            return Sequence("tuple", items=[_as_given(deref(part), value) for part, value in pairs])
+    return declared
 
 
 def typed(types: Value | None, shapes: Value | None, call: Call) -> Value:
@@ -195,23 +210,23 @@ def loaded(call: Call, run: Run) -> Value:
 @function("tf.data.experimental.cardinality", parameters="dataset")
 def cardinality_of(call: Call, run: Run) -> Value:
     """As the method."""
-    return _cardinality(call.value("dataset"))
+    return _cardinality(call.value("dataset"), call)
 
 
 @method(Dataset, "cardinality", "__len__")
 def cardinality(call: Call, run: Run) -> Value:
     """How many elements: -1 where they never end."""
-    return _cardinality(call.receiver)
+    return _cardinality(call.receiver, call)
 
 
-def _cardinality(dataset: Value | None) -> Value:
+def _cardinality(dataset: Value | None, call: Call) -> Value:
     dataset = deref(dataset) if dataset is not None else None
     if isinstance(dataset, Dataset):
         if dataset.infinite:
             return Const(-1)
         if dataset.count is not None:
             return dataset.count
-    return Unknown(type="int")
+    return Unknown(type="int", operation=call)
 
 
 @method(Dataset, "get_single_element", parameters="name")
