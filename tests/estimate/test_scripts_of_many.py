@@ -603,15 +603,11 @@ def test_a_gradient_in_the_loss_without_a_tape(tmp_path: Path, monkeypatch: pyte
         def penalty(x):
             return tf.reduce_mean(tf.gradients(critic(x), x)[0] ** 2)
 
-        @tf.function
-        def step(x):
+        for x in own_batches():
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean(critic(x)) + penalty(x)
             gradients = tape.gradient(loss, critic.trainable_variables)
             optimizer.apply_gradients(zip(gradients, critic.trainable_variables))
-
-        for x in own_batches():
-            step(x)
     """
     (tmp_path / "train.py").write_text(textwrap.dedent(text))
     with pytest.raises(EstimateError, match="takes a gradient with regard to its inputs"):

@@ -193,9 +193,9 @@ def test_a_loss_that_takes_a_gradient_of_its_inputs_is_not_estimated_by_the_mode
     plain = "        return tf.reduce_mean((self.net(x) - y) ** 2)\n"
     trainer = _TRAINER.replace("STEP", "self.train_step(x, y)").replace(plain, watching.lstrip("\n"))
     text = trainer + "\nTrainer(7).run()\n"
-    with pytest.raises(EstimateError, match="gradient with regard to its inputs") as caught:
-        build(tmp_path, text, monkeypatch)
-    assert "inner.gradient" in (tmp_path / "train.py").read_text().splitlines()[(caught.value.line or 0) - 1]
+    about = {"y": {"shape": [32, 7], "dtype": "float32", "below": None}}
+    subject = build(tmp_path, text, monkeypatch, data=about)
+    assert [one.shape for one in subject.data] == [(32, 5), (32, 7)]
 
 
 _CONFIGURED = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 
 from oomlint.estimate.slicing.program import Scope
 
@@ -68,3 +69,12 @@ def defaulted(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
         one.arg for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults) if default is not None
     }
     return names
+
+
+def bare(arguments: ast.arguments) -> ast.arguments:
+    """The parameters of a function without their annotations, whose names the slice may lack."""
+    new = copy.deepcopy(arguments)
+    for one in (*new.posonlyargs, *new.args, *new.kwonlyargs, new.vararg, new.kwarg):
+        if one is not None:
+            one.annotation = None
+    return new

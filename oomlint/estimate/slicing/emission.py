@@ -6,7 +6,7 @@ import ast
 import copy
 import json
 
-from oomlint.estimate.slicing.arguments import defaulted, hidden, matched, required
+from oomlint.estimate.slicing.arguments import bare, defaulted, hidden, matched, required
 from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.program import COMPOUND, Scope, Unit, blocks, bound_names
 from oomlint.estimate.slicing.rewriting import Rewriter
@@ -14,6 +14,7 @@ from oomlint.estimate.slicing.steps import pairs
 from oomlint.estimate.slicing.taint import missing
 from oomlint.estimate.slicing.trainings import Training
 from oomlint.estimate.slicing.ways import Step
+from oomlint.estimate.slicing.whole_steps import written
 from oomlint.estimate.slicing.writing import around, at, inside, is_or_holds, lines_of, matters, reference
 
 TRAINED = "oomlint_trained"
@@ -194,7 +195,7 @@ class Emission:
             return self._driver(step)
         return at(ast.Expr(call), step.statement)
 
-    def _criterion(self, scope: Scope) -> ast.expr:
+    def _criterion(self, scope: Scope) -> ast.Call:
         training, keywords = self.training, []
         assert training is not None
         if training.batch is not None:
@@ -327,19 +328,12 @@ class Emission:
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> ast.stmt:
         inner = scope.unit.scopes[id(node)]
         body = node.body if id(node) in self.needs.verbatim else self.block(node.body, inner)
+        if self.training is not None and self.training.step is node:
+            body = written(self.training, inner, self._criterion(inner))
         new = copy.copy(node)
         new.body = body or [ast.Pass()]
         new.returns = None
-        new.args = copy.deepcopy(node.args)
-        for one in (
-            *new.args.posonlyargs,
-            *new.args.args,
-            *new.args.kwonlyargs,
-            new.args.vararg,
-            new.args.kwarg,
-        ):
-            if one is not None:
-                one.annotation = None
+        new.args = bare(node.args)
         if id(inner) in self.way:
             new.decorator_list = [
                 one for one in node.decorator_list if getattr(one, "id", "") in _KEPT_DECORATORS

@@ -33,6 +33,7 @@ from oomlint.estimate.slicing.taint import Taint
 from oomlint.estimate.slicing.trainings import Training, trainings_of
 from oomlint.estimate.slicing.vocabulary import TF_KERAS
 from oomlint.estimate.slicing.ways import Step, functions_of
+from oomlint.estimate.slicing.whole_steps import keep_whole
 from oomlint.project.configuration import project_root
 from oomlint.project.settings import Settings
 from oomlint.syntax.gates import SyntaxFault
@@ -179,7 +180,8 @@ def _sliced(
             "the loss takes a gradient with regard to its inputs there, and what that takes is not followed"
         )
         hint = "It is in the train_step of a keras.Model: write the step as one to have it estimated."
-        raise EstimateError(message, "slice", str(inner[0].path), inner[1], hint)
+        if not keep_whole(training, needs):
+            raise EstimateError(message, "slice", str(inner[0].path), inner[1], hint)
     names |= replicate(training, trace)
     names |= {"element_named": training.element_named} if training.element_named else {}
     if (sample := sample_named(trace)) is not None:

@@ -48,6 +48,7 @@ class Training:
     replicas: int | None = None
     compiled: bool = True  # false: nothing is seen of it but the making
     seen: Call | None = None  # what the dry run saw of it
+    step: ast.stmt | None = None  # the function that is followed whole
     others: list[Training] = field(default_factory=list)  # other models that the same rounds train
 
     @property

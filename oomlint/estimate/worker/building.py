@@ -32,6 +32,7 @@ def build(request: Request) -> Subject:
         inner_functions,
         making,
         pairs,
+        whole_steps,
     )
 
     request = described.prepared(request)
@@ -44,6 +45,8 @@ def build(request: Request) -> Subject:
         altering.rematerialized(request, keras),
     ):
         made = making.make(request, assumptions)
+        if made.step is not None and request.mode == "train":
+            return whole_steps.subject(made, request, assumptions)
         if options := request.names.get("branch"):
             assumptions.append(
                 f"of several trainings the one for {options}: give others with --arg NAME=VALUE"

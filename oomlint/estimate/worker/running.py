@@ -167,6 +167,7 @@ def _made(
         batch=batch if isinstance(batch, int) and not isinstance(batch, bool) else None,
         element=element,
         second=facts.get("second"),
+        step=facts.get("step"),
         arguments=list(facts.get("arguments", ())),
         named=dict(facts.get("named", {})),
         by_hand=by_hand,

@@ -1,0 +1,121 @@
+"""Steps by hand whose loss takes a gradient of its own: they are followed whole, as the functions that they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from estimate.scripts import build
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.worker.subject import Spec, Subject
+
+_CRITIC = """
+import tensorflow as tf
+from pictures import dataset
+
+generator = tf.keras.Sequential([
+    tf.keras.Input((5,)), tf.keras.layers.Dense(4 * 4 * 2), tf.keras.layers.Reshape((4, 4, 2))
+])
+critic = tf.keras.Sequential([
+    tf.keras.Input((4, 4, 2)), tf.keras.layers.Conv2D(3, 3, activation="tanh"), tf.keras.layers.Flatten(),
+    tf.keras.layers.Dense(1),
+])
+idle = tf.keras.Sequential([tf.keras.Input((4, 4, 2)), tf.keras.layers.Conv2D(9, 3)])
+makers = tf.keras.optimizers.Adam()
+judges = tf.keras.optimizers.SGD(momentum=0.9)
+BATCH_SIZE = 8
+
+def penalty(real, made):
+    share = tf.random.uniform((tf.shape(real)[0], 1, 1, 1))
+    between = real * share + made * (1 - share)
+    with tf.GradientTape() as tape:
+        tape.watch(between)
+        score = critic(between, training=True)
+    slope = tape.gradient(score, between)
+    return tf.reduce_mean((tf.norm(tf.reshape(slope, (BATCH_SIZE, -1)), axis=1) - 1) ** 2)
+
+@tf.function
+def train_step(PARAMETERS):
+    made = generator(tf.random.normal((BATCH_SIZE, 5)), training=True)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(critic(made) - critic(images)) + 10.0 * penalty(images, made)
+    found = tape.gradient(loss, critic.trainable_variables)
+    judges.apply_gradients(zip(found, critic.trainable_variables))
+    with tf.GradientTape() as tape:
+        loss = -tf.reduce_mean(critic(generator(tf.random.normal((BATCH_SIZE, 5)))))
+    found = tape.gradient(loss, generator.trainable_variables)
+    makers.apply_gradients(zip(found, generator.trainable_variables))
+
+for epoch in range(5):
+    for PARAMETERS in dataset:
+        train_step(PARAMETERS)
+"""
+_GENERATOR, _JUDGE = 5 * 32 + 32, 3 * 3 * 2 * 3 + 3 + 12 + 1  # weights, by hand
+
+
+def _state(subject: Subject) -> dict[str, int]:
+    from oomlint.estimate.worker.graph import engine
+
+    return engine.footprint(subject, "graph", "T4").parts
+
+
+def test_a_gradient_penalty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    subject = build(tmp_path, _CRITIC.replace("PARAMETERS", "images"), monkeypatch)
+    assert subject.data == (Spec((8, 4, 4, 2), "float32"),)
+    assert sum(one.count_params() for one in subject.model.layers) == _GENERATOR + _JUDGE
+    assert any("images float32[8, 4, 4, 2]" in one for one in subject.assumptions)
+    parts = _state(subject)
+    assert 4 * (_GENERATOR + _JUDGE) <= parts["weights"] < 4 * (_GENERATOR + _JUDGE) + 100
+    # Adam keeps two numbers for each weight, momentum one; and each optimizer its count and its rate.
+    assert 0 <= parts["optimizer_state"] - 4 * (2 * _GENERATOR + _JUDGE) < 100
+    # The real, the made and the pictures between: 8 x 4 x 4 x 2 floats each, at the least.
+    assert sum(parts.values()) > parts["weights"] + parts["optimizer_state"] + 3 * 8 * 32 * 4
+
+
+def test_what_is_not_known_of_its_data_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = _CRITIC.replace("PARAMETERS", "images, labels")
+    with pytest.raises(EstimateError, match="not known: labels") as caught:
+        build(tmp_path, text, monkeypatch)
+    assert caught.value.parts == ("labels=32 int32",)
+    about: dict[str, Any] = {"labels": {"shape": [8], "dtype": "int32", "below": None}}
+    subject = build(tmp_path, text, monkeypatch, data=about)
+    assert subject.data == (Spec((8, 4, 4, 2), "float32"), Spec((8,), "int32"))
+
+
+def test_nothing_in_it_is_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(EstimateError, match="followed whole"):
+        build(tmp_path, _CRITIC.replace("PARAMETERS", "images"), monkeypatch, optimizer="sgd")
+
+
+def test_a_method_of_a_trainer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import tensorflow as tf
+
+class Solver:
+    def __init__(self, width):
+        self.net = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(width, "tanh"), tf.keras.layers.Dense(1)])
+        self.optimizer = tf.keras.optimizers.Adam()
+
+    def residual(self, points):
+        with tf.GradientTape() as tape:
+            tape.watch(points)
+            u = self.net(points)
+        return tape.gradient(u, points)[:, :1] - u
+
+    def step(self, points):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.residual(points) ** 2)
+        found = tape.gradient(loss, self.net.trainable_variables)
+        self.optimizer.apply_gradients(zip(found, self.net.trainable_variables))
+        return loss
+
+solver = Solver(7)
+for points in samples:
+    print(solver.step(points))
+"""
+    subject = build(tmp_path, text, monkeypatch, batch_size=50)
+    assert subject.data == (Spec((50, 2), "float32"),)
+    assert subject.model.run_eagerly
+    assert _state(subject)["optimizer_state"] >= 2 * 4 * (2 * 7 + 7 + 7 + 1)
