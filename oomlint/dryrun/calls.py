@@ -92,7 +92,8 @@ def evaluate_arguments(run: Run, nodes: Iterable[cst.Arg]) -> Arguments:
                 )
                 continue
         name = arg.keyword.value if arg.keyword is not None else None
-        arguments.append(Argument(value, place, name, arg.star, imports.dotted(arg.value) or None, arg))
+        path = imports.dotted(arg.value) or None
+        arguments.append(Argument(value, place, name, arg.star, path, arg))
     return tuple(arguments)
 
 
@@ -119,7 +120,14 @@ def apply(
                     bound = Method(deref(first.value), name)
                     return method_call(run, bound, arguments[1:], place, targets, first.path)
             call = Call(
-                function.name, place, run.context, None, arguments, spelled=function.spelled, path=path
+                function.name,
+                place,
+                run.context,
+                None,
+                arguments,
+                result=NONE,
+                spelled=function.spelled,
+                path=path,
             )
             return library_call(run, call, targets)
         case Method(function=Function() as inner):
@@ -210,7 +218,7 @@ def method_call(
     if isinstance(receiver, Unknown):
         return unknown_method(run, receiver, method.name, arguments, place, targets, path)
     api = receiver.type if isinstance(receiver, Opaque) else type(receiver).api
-    call = Call(f"{api}.{method.name}", place, run.context, receiver, arguments, path=path)
+    call = Call(f"{api}.{method.name}", place, run.context, receiver, arguments, result=NONE, path=path)
     own = f"{type(receiver).api}.{method.name}"  # an Opaque is named by what it is, its methods by what all have
     call.signature = run.catalog.signatures.get(call.name) or run.catalog.signatures.get(own, ())
     call.statement, call.targets = run.statement, targets
@@ -228,6 +236,8 @@ def method_call(
         run.record(call)
     if handler is not None:
         call.result = handler(call, run)
+    else:
+        call.result = Unknown()
     return run.trace.made(call).result
 
 
@@ -305,22 +315,22 @@ def _run_body(run: Run, function: Function, arguments: Arguments, place: Place, 
     function.entered = True
     if function.plain is not None:
         function.plain.entered = True
-    scope = Scope("function", function.scope, function.scope.module)
+    scope = Scope("function", function.scope, function.scope.outermost)
     before = (run.source, run.scope, run.statement, run.context, run.targets)
     values = bind_parameters(run, function, arguments, known=called)
     run.context = run.body_context(function, called, place)
     run.source, run.scope = function.source, scope
     for name, value in values.items():
-        run.state.set((scope, name), value)
+        run.state.bind(scope, name, value)
     activation = Activation(function)
     run.activations.append(activation)
     try:
-        body = function.node.body
-        if isinstance(body, cst.BaseExpression):
-            result = run.evaluate(body)
-        else:
-            run.execute_suite(body)
+        node = function.node
+        if isinstance(node, cst.FunctionDef):
+            run.execute_suite(node.body)
             result = join_all(activation.returned) if activation.returned else NONE
+        else:
+            result = run.evaluate(node.body)
         function.result = result
     finally:
         run.activations.pop()
@@ -352,7 +362,7 @@ def bind_parameters(run: Run, function: Function, arguments: Arguments, known: b
     for parameter in parameters.kwonly_params:
         name = parameter.name.value
         values[name] = _parameter(run, function, parameter, keywords.pop(name, None), known and not extra)
-    if isinstance(parameters.star_arg, cst.Param):
+    if type(parameters.star_arg) is cst.Param:
         rest = [argument.value for argument in positional[len(names) :]]
         spread = Sequence("tuple") if starred or not known else Sequence("tuple", items=rest)
         values[parameters.star_arg.name.value] = spread

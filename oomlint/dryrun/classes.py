@@ -41,7 +41,7 @@ BUILTIN_TYPES = {
 def define_class(run: Run, node: cst.ClassDef) -> Value:
     """A class statement: its body is run in a scope of its own."""
     bases = tuple(run.evaluate(base.value) for base in node.bases)
-    scope = Scope("class", run.scope, run.scope.module)
+    scope = Scope("class", run.scope, run.scope.outermost)
     cls = Class(node.name.value, node, run.source, scope, bases)
     run.classes.append(cls)
     if any(isinstance(base, Library) and base.name == "typing.NamedTuple" for base in bases):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from oomlint.dryrun import calls, generators, imports, loops, objects, operators, subscripts
+from oomlint.dryrun.state import Scope
 from oomlint.dryrun.trace import Argument, Branch, Call
 from oomlint.dryrun.values.base import (
     NONE,
@@ -44,10 +45,10 @@ def evaluate(run: Run, node: cst.CSTNode) -> Value:
 def lookup(run: Run, name: str) -> Value:
     """The value bound to a name: inner scopes first; class bodies are not searched from functions in them."""
     layers = run.state.layers
-    scope = run.scope.module if name in run.scope.globals else run.scope
+    scope: Scope | None = run.scope.outermost if name in run.scope.globals else run.scope
     first = True
     while scope is not None:
-        if first or scope.kind != "class":
+        if name in scope.names and (first or scope.kind != "class"):
             key = scope, name
             for layer in reversed(layers):  # `State.get`, which would be a tenth of all calls of a check
                 value = layer.get(key)
@@ -55,22 +56,20 @@ def lookup(run: Run, name: str) -> Value:
                     return imports.resolve(run, value) if isinstance(value, imports.Deferred) else value
         first = False
         scope = scope.parent
-    module = run.scope.module or run.scope
-    starred = imports.star_member(run, module, name)
+    module = run.scope.outermost
+    starred = imports.star_member(run, module, name) or CONSTANTS.get(name)
     if starred is not None:
         return starred
-    if name in CONSTANTS:
-        return CONSTANTS[name]
     if name in BUILTINS:
         return Library(f"builtins.{name}")
     # Nobody binds it: one unknown for all its uses, so that what they show comes together.
     value = Unknown(name=name)
-    run.state.layers[0].setdefault((module, name), value)
-    return run.state.layers[0][module, name]
+    module.names.setdefault(name, False)
+    return layers[0].setdefault((module, name), value)
 
 
 def _name(run: Run, node: cst.Name) -> Value:
-    if node.value == "__name__" and run.scope.module is not None:
+    if node.value == "__name__":
         run.trace.guarded_main = run.trace.guarded_main or run.source is run.trace.source
     return lookup(run, node.value)
 
@@ -89,8 +88,9 @@ def _number(run: Run, node: Any) -> Value:
 
 
 def _string(run: Run, node: cst.SimpleString) -> Value:
-    if not node.prefix and "\\" not in node.value:
-        return Const(node.raw_value)
+    text = node.value  # LibCST's own properties look through it several times
+    if text[0] in "'\"" and "\\" not in text:
+        return Const(text[3:-3] if text[:3] in ("'''", '"""') else text[1:-1])
     try:
         return Const(node.evaluated_value)
     except Exception:
@@ -119,7 +119,7 @@ def _formatted(run: Run, node: cst.FormattedString) -> Value:
     pieces: list[str] = []
     known, soft = True, False
     for part in node.parts:
-        if isinstance(part, cst.FormattedStringText):
+        if type(part) is cst.FormattedStringText:
             pieces.append(part.value)
             continue
         if not isinstance(part, cst.FormattedStringExpression):
@@ -166,7 +166,7 @@ def _dict(run: Run, node: cst.Dict) -> Value:
     mapping = Mapping(context=run.context)
     for element in node.elements:
         value = evaluate(run, element.value)
-        if isinstance(element, cst.StarredDictElement):
+        if type(element) is cst.StarredDictElement:
             if isinstance(value, Mapping):
                 mapping.entries.update(value.entries)
                 mapping.complete = mapping.complete and value.complete
@@ -249,6 +249,7 @@ def _from(run: Run, name: str, result: Value, node: cst.CSTNode, *operands: Valu
         place = run.place(node)
         tested = tuple(Argument(operand, place) for operand in operands)
         result.operation = Call(f"operator.{name}", place, run.context, operands[0], tested, (), result)
+        run.trace.operations.append(result.operation)
     return result
 
 
@@ -268,7 +269,7 @@ def _comparison(run: Run, node: cst.Comparison) -> Value:
                 results.append(_from(run, name, operators.compare(name, left, right), node, left, right))
         else:
             inside = operators.contains(left, right)
-            if isinstance(target.operator, cst.NotIn) and isinstance(inside, Const):
+            if type(target.operator) is cst.NotIn and isinstance(inside, Const):
                 inside = Const(not inside.value, inside.trail, inside.soft)
             results.append(inside)
         left = right
@@ -301,7 +302,7 @@ def _subscript(run: Run, node: cst.Subscript) -> Value:
 
 def evaluate_index(run: Run, node: cst.BaseSlice) -> Value:
     """The value of an index or slice."""
-    if isinstance(node, cst.Index):
+    if type(node) is cst.Index:
         return evaluate(run, node.value)
     assert isinstance(node, cst.Slice)
     lower, upper, step = (

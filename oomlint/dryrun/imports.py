@@ -126,13 +126,13 @@ def execute_from(run: Run, node: cst.ImportFrom) -> None:
     if isinstance(node.names, cst.ImportStar):
         source = resolve(run, defer(run, package, level))
         if isinstance(source, ProjectModule):
-            for name in list(source.scope.names):
-                value = run.state.get((source.scope, name))
+            for name, is_bound in list(source.scope.names.items()):
+                value = run.state.get((source.scope, name)) if is_bound else None
                 if value is not None and not name.startswith("_"):
                     bind(run, name, value)
-            run.scope.stars.extend(source.scope.stars)
+            run.scope.stars += source.scope.stars
         elif isinstance(source, Library):
-            run.scope.stars.append(source.spelled or source.name)
+            run.scope.stars += (source.spelled or source.name,)
         return
     for alias in node.names:
         name = dotted(alias.name)
@@ -193,7 +193,7 @@ def star_member(run: Run, scope: Scope, name: str) -> Value | None:
 
 def bind(run: Run, name: str, value: Value) -> None:
     """Bind a name where the statement stands."""
-    scope = run.scope.module if name in run.scope.globals and run.scope.module else run.scope
+    scope = run.scope.outermost if name in run.scope.globals else run.scope
     run.state.bind(scope, name, value)
 
 
@@ -221,7 +221,6 @@ def project_module(run: Run, source: Source) -> ProjectModule:
     if known is not None:
         return known
     scope = Scope("module")
-    scope.module = scope
     value = run.modules[id(source)] = ProjectModule(scope, source.document)
     context, targets, layers = run.context, run.targets, run.state.layers
     run.state.layers = layers[:1]  # module state is global, whichever branch imported it first

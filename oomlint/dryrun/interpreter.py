@@ -20,7 +20,7 @@ from oomlint.dryrun.flow import Flow, count
 from oomlint.dryrun.modules import ModuleResolver, module_name
 from oomlint.dryrun.state import Scope, State
 from oomlint.dryrun.trace import Argument, Body, Call, Context, Role, Trace
-from oomlint.dryrun.values.base import Const, Pending, Unknown, Value, deref, parts_of
+from oomlint.dryrun.values.base import NONE, Const, Pending, Unknown, Value, deref, parts_of
 from oomlint.dryrun.values.program import Class, Function, Instance, Method, ProjectModule
 from oomlint.syntax.place import Place
 
@@ -56,7 +56,6 @@ class Run:
         self.evaluate: Callable[[cst.CSTNode], Value] = partial(expressions.evaluate, self)
         self.state = State()
         self.scope = Scope("module")
-        self.scope.module = self.scope
         self.context = Context()
         self.statement: Place | None = None
         self.targets: tuple[cst.CSTNode | None, tuple[str, ...]] = (None, ())
@@ -170,8 +169,8 @@ class Run:
         self.fuel += FUEL_PER_STATEMENT * source.statements
         before = (self.source, self.scope, self.statement)
         self.source, self.scope = source, scope
-        self.state.set((scope, "__name__"), Const(name))
-        self.state.set((scope, "__file__"), Unknown(type="str"))
+        self.state.bind(scope, "__name__", Const(name))
+        self.state.bind(scope, "__file__", Unknown(type="str"))
         try:
             if source is self.trace.source:
                 statements.execute_block(self, source.module.body)
@@ -187,7 +186,7 @@ class Run:
         call: a loss function, the methods of a Sequence that was made. What a module gives away while it is imported,
         to a decorator or a register, is the module's own affair: it is entered where the module is checked.
         """
-        self.abroad = max(ABROAD_FLOOR, ABROAD_PER_STATEMENT * count(self.source.module))
+        self.abroad = max(ABROAD_FLOOR, ABROAD_PER_STATEMENT * (self.source.statements or 0))
         others = any(function.source is not self.source for function in self.functions)
         given = (
             {id(function) for function in _functions_given(self.trace, self.imported)} if others else set()
@@ -198,7 +197,7 @@ class Run:
             first = self.functions[position]
             function = first.wrapper or first
             position += 1
-            if isinstance(function.node, cst.Lambda):
+            if not isinstance(function.node, cst.FunctionDef):
                 continue
             if function.source is not self.source:
                 if function.entered or not (given & {id(first), id(function)} or _of_a_library(function)):
@@ -313,7 +312,21 @@ def dry_run(source: Source, resolver: ModuleResolver | None = None) -> Trace:
     run.run_module(source, run.scope, main)
     run.enter_uncalled()
     run.trace.seal()
+    del run.evaluate  # it holds the run, which is garbage in a circle with it and gone at once without
     return run.trace
 
 
-__all__ = ["Pending", "Run", "dry_run"]
+def release(trace: Trace) -> None:
+    """Nobody asks any more: calls let go of what they got and gave, which knows its call.
+
+    Left to itself that is garbage in circles: over keras-hub the garbage collector took an eighth of a check.
+    """
+    nowhere = Context()
+    for call in (*trace.all_calls(), *trace.loose, *trace.operations):
+        if isinstance(call.receiver, Unknown):
+            call.receiver.pending.clear()
+        call.receiver, call.arguments, call.context, call.result = None, (), nowhere, NONE
+    trace.answers.clear()
+
+
+__all__ = ["Pending", "Run", "dry_run", "release"]

@@ -247,7 +247,7 @@ def soften(value: Value) -> Value:
 
 def target_names(target: cst.CSTNode) -> list[str]:
     """Dotted names that a target binds."""
-    if isinstance(target, cst.Tuple | cst.List):
+    if type(target) is cst.Tuple or type(target) is cst.List:
         return [name for element in target.elements for name in target_names(element.value)]
     name = imports.dotted(target)
     return [name] if name else []
@@ -317,7 +317,7 @@ def _comp_for(
     count = count_of(inner)
     loop = Loop(run.place(node), "comprehension", value, None if filtered else count, unroll)
     before_scope, before_context, before_rounds = run.scope, run.context, run.rounds
-    run.scope = Scope("comprehension", before_scope, before_scope.module)
+    run.scope = Scope("comprehension", before_scope, before_scope.outermost)
     run.context = before_context.inside(loop)
     run.trace.add(Iterate(value, loop, before_context))
     exact, total = unroll, None if filtered else count

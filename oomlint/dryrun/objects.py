@@ -88,7 +88,7 @@ def class_attribute(run: Run, owner: Instance | Class, name: str) -> Value | Non
     """A name from the class or its bases of the program, bound to the instance where it is a method."""
     cls = owner.cls if isinstance(owner, Instance) else owner
     for ancestor in cls.ancestry():
-        value = run.state.get((ancestor.scope, name))
+        value = run.state.get((ancestor.scope, name)) if name in ancestor.scope.names else None
         if value is not None:
             return bind_method(run, owner, deref(value), name)
     return None

@@ -106,6 +106,7 @@ def binary(
     result.operation = Call(
         f"operator.{name}", run.place(node), run.context, left, operands, (), result, statement=run.statement
     )
+    run.trace.operations.append(result.operation)
     return result
 
 

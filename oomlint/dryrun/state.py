@@ -18,19 +18,30 @@ Writes = dict[Key, Value]
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """A module, function call or class body, by identity; `parent` is where free names are looked up."""
+    """A module, function call or class body, by identity; `parent` is where free names are looked up.
+
+    One is made for each call of a function of the program: what most of them have nothing of is made when it comes.
+    """
 
     kind: str  # module, function, class, comprehension
     parent: Scope | None = None
-    module: Scope | None = None  # the module scope it belongs to (itself for a module)
-    globals: set[str] = field(default_factory=set)
-    nonlocals: set[str] = field(default_factory=set)
-    stars: list[str] = field(default_factory=list)  # libraries imported with `*`
-    # What a module has bound, on whichever way, in the order of the first time: `from module import *` asks for it.
-    names: dict[str, None] = field(default_factory=dict)
+    module: Scope | None = (
+        None  # the module scope it belongs to; none for a module (`outermost` gives either)
+    )
+    globals: frozenset[str] = frozenset()
+    nonlocals: frozenset[str] = frozenset()
+    stars: tuple[str, ...] = ()  # libraries imported with `*`
+    # The names that were ever bound here, on whichever way, in the order of the first time; false: one that is only
+    # asked for. A name that is not among them need not be looked for in the store.
+    names: dict[str, bool] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<scope {self.kind}>"
+
+    @property
+    def outermost(self) -> Scope:
+        """The scope of the module that it is in, or is."""
+        return self.module or self
 
 
 class State:
@@ -63,8 +74,7 @@ class State:
 
     def bind(self, scope: Scope, name: str, value: Value) -> None:
         """Bind a name, into the innermost overlay."""
-        if scope.kind == "module":
-            scope.names[name] = None
+        scope.names[name] = True
         self.layers[-1][scope, name] = value
 
     def set_attribute(self, owner: Any, name: str, value: Value, outermost: bool = False) -> None:

@@ -52,45 +52,54 @@ def execute(run: Run, node: cst.CSTNode, statement: cst.CSTNode) -> Flow:
 # --- bindings ---------------------------------------------------------------------------------------
 
 
-def assign(run: Run, target: cst.CSTNode, value: Value, origin: cst.CSTNode, augmented: str = "") -> None:
+def assign(run: Run, target: Any, value: Value, origin: cst.CSTNode, augmented: str = "") -> None:
     """Bind a value to a target: a name, an attribute, an item, or a tuple of them."""
     value = deref(value)
-    match target:
-        case cst.Name(value=name):
-            value = value.bound(name, Place(run.source, origin))
-            scope = run.scope
-            if name in scope.globals and scope.module is not None:
-                scope = scope.module
-            elif name in scope.nonlocals:
-                scope = run.state.binder(scope.parent, name) or scope
-            run.state.bind(scope, name, value)
-            made = Assign(name, value, Place(run.source, target), run.context, augmented=augmented)
-            made.statement = run.statement
-            run.trace.add(made)
-        case cst.Attribute(value=base, attr=attr):
-            owner = run.evaluate(base)
-            value = value.bound(attr.value, run.place(origin))
-            objects.set_attribute(run, owner, attr.value, value)
-            path = imports.dotted(target) or f"?.{attr.value}"
-            made = Assign(path, value, run.place(target), run.context, augmented=augmented, target=owner)
-            made.statement = run.statement
-            run.trace.add(made)
-        case cst.Subscript(value=base, slice=elements):
-            owner = run.evaluate(base)
-            keys = [run.evaluate_index(element.slice) for element in elements]
-            index = keys[0] if len(keys) == 1 else Sequence("tuple", items=keys)
-            subscripts.set_item(run, owner, index, value, target)
-        case cst.Tuple(elements=elements) | cst.List(elements=elements):
-            unpack(run, list(elements), value, origin)
-        case cst.StarredElement(value=inner):
-            assign(run, inner, value, origin)
+    # By its type: `isinstance`, and `case` with it, is slow where a node of LibCST is of another kind.
+    kind = type(target)
+    if kind is cst.Name:
+        _assign_name(run, target.value, target, value, origin, augmented)
+    elif kind is cst.Attribute:
+        owner = run.evaluate(target.value)
+        name = target.attr.value
+        value = value.bound(name, run.place(origin))
+        objects.set_attribute(run, owner, name, value)
+        path = imports.dotted(target) or f"?.{name}"
+        made = Assign(path, value, run.place(target), run.context, augmented=augmented, target=owner)
+        made.statement = run.statement
+        run.trace.add(made)
+    elif kind is cst.Subscript:
+        owner = run.evaluate(target.value)
+        keys = [run.evaluate_index(element.slice) for element in target.slice]
+        index = keys[0] if len(keys) == 1 else Sequence("tuple", items=keys)
+        subscripts.set_item(run, owner, index, value, target)
+    elif kind is cst.Tuple or kind is cst.List:
+        unpack(run, list(target.elements), value, origin)
+    elif kind is cst.StarredElement:
+        assign(run, target.value, value, origin)
+
+
+def _assign_name(
+    run: Run, name: str, target: cst.CSTNode, value: Value, origin: cst.CSTNode, augmented: str
+) -> None:
+    if type(value).bound is not Value.bound:
+        value = value.bound(name, Place(run.source, origin))
+    scope = run.scope
+    if name in scope.globals:
+        scope = scope.outermost
+    elif name in scope.nonlocals:
+        scope = run.state.binder(scope.parent, name) or scope
+    run.state.bind(scope, name, value)
+    made = Assign(name, value, Place(run.source, target), run.context, augmented=augmented)
+    made.statement = run.statement
+    run.trace.add(made)
 
 
 def unpack(run: Run, elements: list[Any], value: Value, origin: cst.CSTNode) -> None:
     """Tuple unpacking, with at most one starred target."""
     inner = run.iterate(value)
     starred = next(
-        (index for index, element in enumerate(elements) if isinstance(element, cst.StarredElement)), None
+        (index for index, element in enumerate(elements) if type(element) is cst.StarredElement), None
     )
     if inner.items is not None and (len(inner.items) == len(elements) or starred is not None):
         items = list(inner.items)
@@ -115,7 +124,7 @@ def unpack(run: Run, elements: list[Any], value: Value, origin: cst.CSTNode) -> 
 
 def _assign(run: Run, node: cst.Assign) -> None:
     targets = [target.target for target in node.targets]
-    run.targets = (node.value, tuple(imports.dotted(target) for target in targets))
+    run.targets = (node.value, tuple(map(imports.dotted, targets)))
     value = run.evaluate(node.value)
     run.targets = (None, ())
     for target in targets:
@@ -186,11 +195,11 @@ def _assert(run: Run, node: cst.Assert) -> None:
 
 
 def _global(run: Run, node: cst.Global) -> None:
-    run.scope.globals.update(item.name.value for item in node.names)
+    run.scope.globals |= {item.name.value for item in node.names}
 
 
 def _nonlocal(run: Run, node: cst.Nonlocal) -> None:
-    run.scope.nonlocals.update(item.name.value for item in node.names)
+    run.scope.nonlocals |= {item.name.value for item in node.names}
 
 
 def _function(run: Run, node: cst.FunctionDef) -> None:
@@ -218,7 +227,7 @@ def _if(run: Run, node: cst.If) -> Flow:
     current: cst.If | cst.Else | None = node
     left = False
     while current is not None:
-        if isinstance(current, cst.Else):
+        if not isinstance(current, cst.If):
             suite = current.body
             ways.take(lambda suite=suite: execute_suite(run, suite))  # type: ignore[misc]
             break

@@ -289,9 +289,9 @@ class Trace:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.events: list[Event] = []
-        # canonical root -> module as first imported (`keras` -> `tensorflow.keras`)
-        self.libraries: dict[str, str] = {}
+        self.libraries: dict[str, str] = {}  # canonical root -> module as first imported (`tensorflow.keras`)
         self.loose: list[Call] = []  # methods called on what nobody knows, in order, by bare name
+        self.operations: list[Call] = []  # operators on what nobody knows: no events, `maker` has them
         self.imports: list[tuple[str, Place]] = []  # modules imported, in order, with the statement
         self.imported: dict[str, int] = {}  # package as spelled -> number of events before its first import
         self.guarded_main = False  # has `if __name__ == "__main__":`

@@ -109,7 +109,7 @@ def _run(
     estimate: Estimate | None,
 ) -> tuple[list[tuple[RegisteredRule, Finding]], list[tuple[str, Exception]]]:
     """One dry run, every rule over its trace. A rule that fails loses its own findings only."""
-    from oomlint.dryrun import dry_run
+    from oomlint.dryrun import dry_run, release
     from oomlint.syntax.recursion import with_room
 
     try:
@@ -132,6 +132,7 @@ def _run(
             raise
         except Exception as error:
             broken.append((f"rule {entry.code}", error))
+    release(trace)
     return findings, broken
 
 

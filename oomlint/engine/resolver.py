@@ -22,6 +22,17 @@ class ProjectModules:
         self.finder = ModuleFinder(root)
         self.read = read
         self.parse = parse
+        self._folders: dict[str, Path] = {}
+        self._same: dict[str, Path] = {}
+
+    def folder(self, importer: Document) -> Path:
+        """The folder that a document is in; one object for all of a folder, which is quicker to look up."""
+        folder = self._folders.get(importer.filename)
+        if folder is None:
+            place = importer.path or Path(importer.filename)
+            folder = place.absolute().parent
+            folder = self._folders[importer.filename] = self._same.setdefault(str(folder), folder)
+        return folder
 
 
 class Consulted:
@@ -30,7 +41,6 @@ class Consulted:
     def __init__(self, modules: ProjectModules) -> None:
         self._modules = modules
         self.asked: dict[tuple[Path, str, int], Path | None] = {}
-        self._folders: dict[str, Path] = {}
 
     def find(self, folder: Path, module: str, level: int) -> Path | None:
         """The file of a module that a file in `folder` imports, or None where the project has none."""
@@ -45,11 +55,7 @@ class Consulted:
 
     def peek(self, importer: Document, module: str, level: int) -> Document | None:
         """The module as text, or None where the project has no such module."""
-        folder = self._folders.get(importer.filename)
-        if folder is None:
-            place = importer.path or Path(importer.filename)
-            folder = self._folders[importer.filename] = place.absolute().parent
-        path = self.find(folder, module, level)
+        path = self.find(self._modules.folder(importer), module, level)
         return None if path is None else self.read(path)
 
     def resolve(self, importer: Document, module: str, level: int) -> Source | None:

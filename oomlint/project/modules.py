@@ -32,7 +32,7 @@ class ModuleFinder:
         self._root = root
         self.added: list[Path] = []  # folders that the script puts on sys.path itself
         self._found: dict[tuple[Path, str], Path | None] = {}
-        self._around: dict[Path, tuple[Path, list[Path]]] = {}
+        self._around: dict[tuple[Path, ...], tuple[Path, ...]] = {}
 
     def forget(self) -> None:
         """Look on disk again: files may have come or gone."""
@@ -52,19 +52,20 @@ class ModuleFinder:
                 return found
         return None
 
-    def _bases(self, folder: Path) -> list[Path]:
+    def _bases(self, folder: Path) -> tuple[Path, ...]:
         """The script's own folder (Python puts it on sys.path), the folder above its package, source roots.
 
         Last the folders between it and the root: a script in `net/tools/` is often run from `net/`.
         """
-        if folder not in self._around:
+        key = folder, *self.added
+        if key not in self._around:
             top = folder
             while (top / "__init__.py").is_file() and top.parent != top:
                 top = top.parent
-            self._around[folder] = top, [one for one in folder.parents if one.is_relative_to(self._root)]
-        top, between = self._around[folder]
-        bases = (folder, *self.added, top, self._root / "src", self._root, *between)
-        return list(dict.fromkeys(bases))
+            between = (one for one in folder.parents if one.is_relative_to(self._root))
+            bases = (folder, *self.added, top, self._root / "src", self._root, *between)
+            self._around[key] = tuple(dict.fromkeys(bases))
+        return self._around[key]
 
     def _look(self, base: Path, module: str) -> Path | None:
         key = (base, module)

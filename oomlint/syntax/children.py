@@ -19,7 +19,8 @@ _IS_NODE: dict[type, bool] = {}
 _FIELDS: dict[tuple[type, bool], tuple[str, ...]] = {}
 
 
-def _is_node(value: object) -> bool:
+def is_node(value: object) -> bool:
+    """Whether a value is a node of LibCST."""
     kind = type(value)
     known = _IS_NODE.get(kind)
     if known is None:
@@ -46,7 +47,7 @@ def code_children(node: cst.CSTNode, types: bool = False) -> list[cst.CSTNode]:
     for name in code_fields(type(node), types):
         value: Any = getattr(node, name)
         if type(value) is list or type(value) is tuple:
-            children += [part for part in value if _is_node(part)]
-        elif _is_node(value):
+            children += [part for part in value if is_node(part)]
+        elif is_node(value):
             children.append(value)
     return children

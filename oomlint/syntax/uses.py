@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from oomlint.syntax.children import is_node
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -40,10 +42,10 @@ def uses(block: cst.CSTNode, name: str) -> list[Use]:
             if field == "keyword" and isinstance(node, cst.Arg):
                 continue
             value = getattr(node, field)
-            if isinstance(value, cst.CSTNode):
+            if is_node(value):
                 stack.append((value, below))
             elif isinstance(value, list | tuple):
-                stack.extend((part, below) for part in reversed(value) if isinstance(part, cst.CSTNode))
+                stack.extend((part, below) for part in reversed(value) if is_node(part))
     return found
 
 

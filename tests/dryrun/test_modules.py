@@ -12,6 +12,7 @@ from oomlint.documents.python_file import Document, document_from_text
 from oomlint.dryrun import dry_run
 from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.base import Const, deref
+from oomlint.dryrun.values.program import Library
 from oomlint.syntax.parse import parse
 from oomlint.syntax.source import Source
 
@@ -53,6 +54,19 @@ def test_functions_and_constants_of_other_modules() -> None:
         }
     )
     assert project.probe("train.py") == [960, 3, 3]
+
+
+def test_a_star_brings_what_a_module_binds_and_not_what_it_only_asks_for() -> None:
+    project = Project(
+        {
+            "train.py": "from keras.layers import *\nfrom config import *\nprobe(Dense)\nprobe(size)\n",
+            "config.py": "import sys\nif sys.argv:\n    print(Dense, size)\nsize = 4\n",
+        }
+    )
+    trace = dry_run(project.sources["train.py"], project)
+    first, second = (call.arguments[0].value for call in trace.all_calls() if call.path == "probe")
+    assert isinstance(first, Library) and first.name == "keras.layers.Dense"
+    assert isinstance(second, Const) and second.value == 4
 
 
 def test_modules_are_not_opened_until_a_name_is_used() -> None:

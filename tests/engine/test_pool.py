@@ -9,6 +9,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from oomlint.documents.reading import document_of_text
+from oomlint.dryrun.interpreter import Run as Interpreter
+from oomlint.dryrun.state import Scope
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.engine.pool import Regions, shared_out
 from oomlint.engine.project import Run
@@ -90,3 +92,31 @@ def test_what_the_dry_run_of_a_document_made_is_gone_when_it_is_done() -> None:
         assert report.diagnostics
         left = [one for one in gc.get_objects() if isinstance(one, Call | Trace) and id(one) not in before]
         assert not left
+
+
+def test_most_of_it_is_gone_without_the_garbage_collector() -> None:
+    # Calls know what they gave and what they gave knows them; an interpreter holds what evaluates for it; a test of
+    # something unknown is a call as well. Each would leave all of a document's objects to the collector.
+    rows = [
+        "import keras, settings",
+        "def rate(step):",
+        "    return settings.of(step).rate * 2 if step > settings.warm else 1",
+        "model = keras.Sequential([keras.layers.Dense(1)])",
+        "model.compile(settings.optimizer(rate(3)), 'mse')",
+        "model.fit(settings.data())",
+    ]
+    run = Run(Configurations(isolated=True))
+    documents = [document_of_text("\n".join([*rows, ""]), f"train_{number}.py") for number in range(2)]
+    for document in documents:
+        run.put(document)
+    run.examined(documents[0])  # loads the catalog
+    gc.collect()
+    before = {id(one) for one in gc.get_objects()}
+    gc.disable()
+    try:
+        assert run.examined(documents[1]).diagnostics
+        kinds = Call | Trace | Scope | Interpreter
+        left = [one for one in gc.get_objects() if isinstance(one, kinds) and id(one) not in before]
+    finally:
+        gc.enable()
+    assert not left

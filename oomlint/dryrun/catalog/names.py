@@ -123,6 +123,7 @@ _FLAT = ("keras.layers.", "keras.optimizers.", "keras.optimizer_v2.", "keras.opt
 _KEEP = ("keras.optimizers.schedules.",)
 
 
+@lru_cache(maxsize=4096)
 def rooted(spelled: str) -> str:
     """The spelled name with its package made canonical, nothing else."""
     for spelling, root in _ROOTS:

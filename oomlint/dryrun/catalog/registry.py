@@ -11,7 +11,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from oomlint.dryrun.values.base import Const, Value
 
@@ -56,9 +56,17 @@ class Catalog:
     ducks: list[Callable[[Pending, Run], Value | None]] = field(default_factory=list)
     iterated: Callable[[Pending, Run], Value | None] | None = None
     loaded: bool = False
+    # What was looked up: the same few hundred names come all through a check.
+    _of_names: dict[str, Handler | None] = field(default_factory=dict)
+    _of_types: dict[tuple[str, type, str], Callable[..., Any] | None] = field(default_factory=dict)
 
     def function(self, name: str) -> Handler | None:
         """The handler of a canonical name: its own, or that of the longest prefix."""
+        if name not in self._of_names:
+            self._of_names[name] = self._function(name)
+        return self._of_names[name]
+
+    def _function(self, name: str) -> Handler | None:
         handler = self.functions.get(name)
         if handler is not None:
             return handler
@@ -81,11 +89,18 @@ class Catalog:
 
     def method(self, kind: type, name: str) -> Handler | None:
         """The handler of a method, or the type's `*` handler for methods without one of their own."""
-        return self._by_type(self.methods, kind, name) or self._by_type(self.methods, kind, "*")
+        key = "method", kind, name
+        if key not in self._of_types:
+            found = self._by_type(self.methods, kind, name) or self._by_type(self.methods, kind, "*")
+            self._of_types[key] = found
+        return self._of_types[key]
 
     def attribute(self, kind: type, name: str) -> AttributeHandler | None:
         """The handler of an attribute."""
-        return self._by_type(self.attributes, kind, name)
+        key = "attribute", kind, name
+        if key not in self._of_types:
+            self._of_types[key] = self._by_type(self.attributes, kind, name)
+        return self._of_types[key]
 
     def knows(self, name: str) -> bool:
         """Whether a canonical name is registered by itself (for `from x import *`)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.queries.environment import environment
@@ -113,6 +114,7 @@ def _for_keras_3(trace: Trace) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def _is_gone(module: str) -> bool:
     """Whether an imported module is there with Keras 2 alone."""
     if any(module == name or module.startswith(name + ".") for name in _COMPANIONS):

@@ -11,7 +11,7 @@ from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.changing import Changes, changes_of
 from oomlint.dryrun.queries.python_values import computed_by_library
 from oomlint.dryrun.queries.retracing import runs_eagerly
-from oomlint.dryrun.trace import Body, Call, Context, Loop, Role
+from oomlint.dryrun.trace import Body, Call, Context, Frame, Loop, Role
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref
 from oomlint.dryrun.values.data import Dataset
@@ -63,14 +63,11 @@ def unrolled_loops(trace: Trace) -> Iterator[Unrolled]:
     if runs_eagerly(trace):
         return
     updates: dict[int, Call] = {}
-    inner: dict[int, tuple[Call, list[Loop], Function, bool]] = {}
-    regions: dict[int, tuple[list[Loop], Function, bool] | None] = {}  # by the contexts, which calls share
+    inner: dict[int, tuple[Call, tuple[Loop, ...], Function, bool]] = {}
+    regions = _Regions()
     for call in trace.all_calls():
-        key = id(call.context)
-        if key not in regions:
-            regions[key] = _region(call.context)
-        region = regions[key]
-        if region is None or not _is_op(call):
+        region = regions.around(call.context)
+        if region is None or not region[0] or not _is_op(call):
             continue
         loops, function, by_keras = region
         for loop in loops:
@@ -115,23 +112,39 @@ def _is_of_numpy(call: Call) -> bool:
     return bool(arrays) and all(value.library in ("numpy", "pandas") for value in arrays)
 
 
-def _region(context: Context) -> tuple[list[Loop], Function, bool] | None:
-    """The loops around an event in the function that is traced, that function, and whether Keras traces it."""
-    loops: list[Loop] = []
-    around: Context | None = context
-    while around is not None:
-        frame, around = around.frame, around.parent
-        if isinstance(frame, Loop):
-            loops.append(frame)
-        elif isinstance(frame, Role) and frame.name.startswith("tf.data."):
+_Region = tuple[tuple[Loop, ...], Function, bool]
+
+
+class _Regions:
+    """Where events stand in a function that is traced; by the contexts, which they share with one another."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, _Region | None] = {}
+
+    def around(self, context: Context) -> _Region | None:
+        """The loops around an event in the function that is traced, that function, and whether Keras traces it."""
+        waiting: list[Context] = []
+        around: Context | None = context
+        while around is not None and id(around) not in self._known:
+            waiting.append(around)
+            around = around.parent
+        region = None if around is None else self._known[id(around)]
+        for one in reversed(waiting):
+            region = self._known[id(one)] = _inside(region, one.frame)
+        return region
+
+
+def _inside(region: _Region | None, frame: Frame | None) -> _Region | None:
+    match frame:
+        case Loop():
+            return None if region is None else ((frame, *region[0]), *region[1:])
+        case Role(name="tf.function", value=Function() as function) if "tf.function" in function.flags:
+            return (), function, False
+        case Role(name=name) if name.startswith("tf.data."):
             return None
-        elif isinstance(frame, Role) and frame.name == "tf.function":
-            function = frame.value
-            if isinstance(function, Function) and "tf.function" in function.flags:
-                return (loops, function, False) if loops else None
-        elif isinstance(frame, Body) and is_keras_step(frame.function):
-            return (loops, frame.function, True) if loops else None
-    return None
+        case Body(function=function) if is_keras_step(function):
+            return (), function, True
+    return region
 
 
 def is_keras_step(function: Function) -> bool:

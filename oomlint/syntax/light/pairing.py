@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from oomlint.syntax.children import code_fields
+from oomlint.syntax.children import code_fields, is_node
 from oomlint.syntax.light.later import make_now
 from oomlint.syntax.light.nodes import Unlike
 
@@ -44,14 +44,14 @@ def _fields(ours: cst.CSTNode, theirs: cst.CSTNode) -> _Pairs:
     for name in code_fields(type(ours), types=True):
         our: Any = getattr(ours, name)
         their: Any = getattr(theirs, name)
-        if isinstance(our, cst.CSTNode) != isinstance(their, cst.CSTNode):
+        if is_node(our) != is_node(their):
             raise Unlike(f"{type(ours).__name__}.{name}")
-        if isinstance(our, cst.CSTNode):
+        if is_node(our):
             pairs.append((our, their))
         elif isinstance(our, (list, tuple)) and isinstance(their, (list, tuple)):
             if len(our) != len(their):
                 raise Unlike(f"{type(ours).__name__}.{name}")
-            pairs += (pair for pair in zip(our, their) if isinstance(pair[0], cst.CSTNode))
+            pairs += (pair for pair in zip(our, their) if is_node(pair[0]))
     return pairs
 
 

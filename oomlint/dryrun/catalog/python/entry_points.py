@@ -80,8 +80,8 @@ def run_here(
 def app_run(call: Call, run: Run) -> Value:
     """`app.run(main)`: main gets the arguments that no flag took."""
     main = call.value("main")
-    if main is None and run.scope.module is not None:  # tf.app.run() runs the module's main
-        main = run.state.get((run.scope.module, "main"))
+    if main is None:  # tf.app.run() runs the module's main
+        main = run.state.get((run.scope.outermost, "main"))
     if main is not None:
         takes = isinstance(main, Function) and bool(main.node.params.params)
         run_here(run, main, [Unknown()] if takes else [], call, None)

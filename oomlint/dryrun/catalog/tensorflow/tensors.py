@@ -121,7 +121,7 @@ def set_shape(call: Call, run: Run) -> Value:
     if isinstance(value, Array) and call.path is not None and "." not in call.path:
         shape = refined(value.shape, static(call.value("shape")))
         origin = result(call, value, shape, value.dtype).origin
-        run.state.set((run.scope, call.path), replace(value, shape=shape, origin=origin))
+        run.state.bind(run.scope, call.path, replace(value, shape=shape, origin=origin))
     return Const(None)
 
 
