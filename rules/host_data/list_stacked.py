@@ -62,7 +62,7 @@ from oomlint.dryrun.catalog.arrays.making import DECODED
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.trace import Call, Loop
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, deref
+from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref
 from oomlint.dryrun.values.indexing import keys_of
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
@@ -102,19 +102,19 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         given = deref(call.arguments[0].value) if call.arguments else None
         if id(call.node) in seen or not isinstance(given, Sequence) or in_test(call):
             continue
-        part = deref(given.element) if given.items is None and given.element is not None else None
+        part, parts = _part(given)
         if not isinstance(part, Array) or part.library != "numpy" or not part.shape or part.tags >= DECODED:
             continue
-        if given.count is None or part.size is None or _per_step(given, call):
+        if parts is None or part.size is None or _per_step(given, call):
             continue
-        held = part.size.times(given.count, "arrays in the list")
+        held = part.size.times(parts, "arrays in the list")
         views = _is_view(trace, part)
         held = held if views else held.times(Const(2), "{} times: the list and the array")
         severity = over(held, settings.budget.host)
         if severity is None:
             continue
         seen.add(id(call.node))
-        made, count = part.origin, f"{given.count.value:,}"
+        made, count = part.origin, f"{parts.value:,}"
         what = (
             f"an array is made of {count} pieces of another one, each a copy"
             if views
@@ -136,6 +136,18 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             help=help,
             fix=Fix(help, Safety.DISPLAY),
         )
+
+
+def _part(given: Sequence) -> tuple[Value | None, Const | None]:
+    """One of the arrays in a list, and how many there are: all from one place, so that one stands for every one."""
+    if given.items is None:
+        return (None if given.element is None else deref(given.element)), given.count
+    parts = [part for part in map(deref, given.items) if isinstance(part, Array)]
+    if len(parts) != len(given.items) or len(parts) < 2:
+        return None, None
+    places = {id(part.origin.place.node) if part.origin and part.origin.place else None for part in parts}
+    alike = len(places) == 1 and None not in places and len({part.shape for part in parts}) == 1
+    return (parts[0], Const(len(parts))) if alike else (None, None)
 
 
 def _is_view(trace: Trace, part: Array) -> bool:

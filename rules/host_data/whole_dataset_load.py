@@ -92,7 +92,7 @@ from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.changing import changes_of
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import Size
-from oomlint.dryrun.trace import Call, Trace
+from oomlint.dryrun.trace import Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, deref, tags_of
 from oomlint.dryrun.values.shapes import dimension_at
@@ -214,6 +214,8 @@ def _unsized(trace: Trace, load: Load) -> Finding | None:
     rounds = set(load.call.context.loops())
     if rounds & set(feed.context.loops()):
         return None  # one file after another: only one is held
+    if rounds and feed.name == "operator.getitem" and _in_an_object_of_the_round(trace, load, rounds):
+        return None  # OOM413 says what becomes of such objects
     if not rounds and _is_one_of_many(trace, load.call):
         return None  # a piece that another takes the place of
     reads = "reads the whole data set into memory; how large it is does not show here"
@@ -226,6 +228,16 @@ def _unsized(trace: Trace, load: Load) -> Finding | None:
         evidence=[*_mapped(load.call), _fed(feed)],
         help=_help(load.call),
         fix=Fix(_help(load.call), Safety.DISPLAY),
+    )
+
+
+def _in_an_object_of_the_round(trace: Trace, load: Load, rounds: set[Loop]) -> bool:
+    """Whether an object that the round itself makes has the file: `model.fit(Rows(np.load(path)))`."""
+    fed = [value for _, value, _ in load.fed]
+    return any(
+        "." in assign.path and any(deref(assign.value) is value for value in fed)
+        for assign in trace.assigns()
+        if not rounds.isdisjoint(assign.context.loops())
     )
 
 

@@ -71,8 +71,8 @@ from oomlint.rules.training_loop.batches import FORWARD, fed_to_losses, over_bat
 from oomlint.rules.training_loop.updates import updates
 
 from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Try, Within
-from oomlint.dryrun.values.base import Const, Unknown, deref
-from oomlint.dryrun.values.training import Gradients, Tape
+from oomlint.dryrun.values.base import Const, Opaque, Unknown, deref
+from oomlint.dryrun.values.training import STOPPED, Gradients, Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.blocks import rows_of
 from oomlint.syntax.edits import AddArgument, Edit, InsertBefore, MoveAfter, RemoveStatement
@@ -238,11 +238,10 @@ def _inside_persistent(tapes: list[Tape], applied: set[int]) -> Finding | None:
         if any(isinstance(deref(call.value("target") or Unknown()), Gradients) for call in tape.gradients):
             continue  # differentiated again
         for call in tape.gradients:
-            managers = [
-                deref(frame.manager)
-                for frame in call.context.all(Within)
-                if isinstance(deref(frame.manager), Tape)
-            ]
+            around = [deref(frame.manager) for frame in call.context.all(Within)]
+            managers = [manager for manager in around if isinstance(manager, Tape)]
+            if any(isinstance(manager, Opaque) and manager.type == STOPPED for manager in around):
+                continue
             if managers and all(manager is tape for manager in managers) and id(call.node) in applied:
                 return RULE.finding(
                     call.place,

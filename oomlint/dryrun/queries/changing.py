@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.imports import dotted
+from oomlint.dryrun.queries.few import sweeps
 from oomlint.dryrun.queries.function_names import is_global, parameters
 from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.trace import Assign, Body, Call, Context, Loop
@@ -233,7 +234,8 @@ class Changes:
         around = context.loops()
         own = _loop_of_target(assign)
         if own is not None:
-            return Change(own, assign.place) if own in around and not _few(own) else None
+            swept = _few(own) or sweeps(own, self._assigns, self._grown, SMALL_RANGE)
+            return Change(own, assign.place) if own in around and not swept else None
         shared = _shared(assign.context, context, body)
         if assign.augmented == "del":
             return None

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.trace import Loop
-from oomlint.dryrun.values.base import Const, Slice, Unknown, Value, deref, tags_of
+from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.indexing import FEW, FEW_TAG, few_tags, is_window, most_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from collections.abc import Sequence as Items
+
+    from oomlint.dryrun.trace import Assign
 
 # Folders of a data set whose number nobody knows: ImageNet's challenge has 1,000 classes, LIDC-IDRI 1,010 patients.
 FOLDERS = 1_000
@@ -52,3 +63,20 @@ def _most(value: Value | None) -> int | None:
 
 def _is_bounded(loop: Loop) -> bool:
     return loop.trip is not None or loop.kind == "while" or is_few(loop.iterable)
+
+
+def sweeps(loop: Loop, assigns: Mapping[str, Items[Assign]], grown: Collection[str], limit: int) -> bool:
+    """Whether it goes over a list that the script writes out, on each way another: `[size]`, `[size - 32, size]`."""
+    walk = getattr(loop.place.node, "iter", None)
+    walked = [argument.value for argument in walk.args] if isinstance(walk, cst.Call) else [walk]
+    if isinstance(walk, cst.Call) and dotted(walk.func) not in ("zip", "enumerate"):
+        return False
+    for node in walked:
+        path = dotted(node) if isinstance(node, cst.Name) else ""
+        bound = [deref(assign.value) for assign in assigns.get(path, ()) if path] if path not in grown else []
+        if bound and all(
+            isinstance(value, Sequence) and value.items is not None and 0 < len(value.items) <= limit
+            for value in bound
+        ):
+            return True
+    return False

@@ -188,6 +188,8 @@ def _python(node: cst.CSTNode, value: Value, context: Context, changes: Changes)
     change = changes.of(node, context)
     if change is None or _few(change):
         return None
+    if isinstance(value, Const) and not value.soft and not change.loop.unrolled:
+        return None  # each round sets it anew (`loss = 0`) before the call: a loop's other names are soft in its first
     what = {"int": "every new Python number", "float": "every new Python number", "str": "every new string"}[
         kind
     ]

@@ -180,9 +180,31 @@ def _is_python(trace: Trace, loop: Loop, call: Call, changes: Changes) -> bool:
         return not _over_tensor(value)
     if not isinstance(value, Sequence) or value.kind == "tensor" or _in_graph(trace, value):
         return False
-    if _is_part(value.any):
+    if _is_part(value.any) or _counts_parts(trace, node):
         return False
     return not _range_of_tensor(getattr(node, "iter", None), call, changes)
+
+
+def _counts_parts(trace: Trace, node: cst.CSTNode) -> bool:
+    """Whether the loop's number picks the layer of the round: `for i in range(n): x = self.convs[i](x)`."""
+    if not isinstance(node, cst.For) or not isinstance(node.target, cst.Name):
+        return False
+    stack: list[cst.CSTNode] = [node.body]
+    while stack:
+        current = stack.pop()
+        match current:
+            case cst.Call(
+                func=cst.Subscript(
+                    value=cst.Name() | cst.Attribute() as parts,
+                    slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Name(value=index)))],
+                )
+            ) if index == node.target.value:
+                path = dotted(parts)
+                held = [deref(assign.value) for assign in trace.assigns() if assign.path == path]
+                if any(isinstance(value, Sequence) and _is_part(value.any) for value in held):
+                    return True
+        stack.extend(code_children(current))
+    return False
 
 
 def _is_part(value: Value) -> bool:

@@ -154,6 +154,10 @@ class StrategyScope(Value):
         return StrategyScope(replace(self.strategy, alternative=True))
 
 
+# The type of `tape.stop_recording()`.
+STOPPED = "tf.GradientTape.stop_recording"
+
+
 @dataclass(slots=True, eq=False)
 class Tape(Value):
     """A GradientTape; `gradients` are the calls of `gradient` on it, in order."""

@@ -23,7 +23,7 @@ from oomlint.dryrun.queries import losses
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.graph import Symbol
-from oomlint.dryrun.values.training import Division, Gradients, Optimizer, Tape
+from oomlint.dryrun.values.training import STOPPED, Division, Gradients, Optimizer, Tape
 from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
@@ -66,6 +66,12 @@ def jacobian(call: Call, run: Run) -> Value:
 def watch(call: Call, run: Run) -> Value:
     """Nothing comes back."""
     return NONE
+
+
+@method(Tape, "stop_recording")
+def stop_recording(call: Call, run: Run) -> Value:
+    """A context manager in which the tape does not watch."""
+    return Opaque(STOPPED, call)
 
 
 @method(Tape, "__enter__")
