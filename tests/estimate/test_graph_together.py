@@ -157,13 +157,13 @@ def peak_of_two(begun: str, rounds: int) -> int:
             op("Argument", mib=1),
             op("EmptyTensorList"),
             loop("first", 0, 1),
-            op("Sum", 2, mib=1),
+            replace(op("Sum", mib=1), inputs=((2, 0), (2, 1))),
             op("Sort", 3, mib=48),
             op("Sum", 4, mib=1),
             second,
             loop("second", 5, 6, rounds),
         ],
-        ((7, 0),),
+        ((7, 0), (7, 1)),
     )
     return compiled(step)[1].peak // MIB
 

@@ -6,9 +6,12 @@ from dataclasses import replace
 
 from estimate.graph_programs import MIB, op, program
 
+from oomlint.estimate.worker.graph.cards import card_of
 from oomlint.estimate.worker.graph.compiled import compiled
 from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
+
+AMPERE = card_of("A100-40GB")
 
 
 def passes(*weights: str) -> Program:
@@ -62,9 +65,59 @@ def test_a_frozen_kernel_is_written_once_where_channels_are_first():
 
     assert copies(of_a_kernel(), True) == [(4 * MIB,)]
     assert copies(of_a_kernel(), False) == []
-    # One that the step changes lends its own place meanwhile.
+    # So is one that the step changes, which lends its own place meanwhile.
     update = replace(op("AssignSubVariableOp", 1, 4), variable="handle")
-    assert copies(of_a_kernel(update), True) == []
+    assert copies(of_a_kernel(update), True) == [(4 * MIB,)]
+
+
+def turned(side: int, changed: bool = True) -> int:
+    """MiB at the peak of a step that keeps something as large as a kernel that is turned, up to the kernel's update."""
+    shape = (side, side, MIB // side // side // 4, 4)  # 4 MiB
+    read = replace(op("ReadVariableOp", 1, mib=4, name="kernel", shape=shape), variable="handle")
+    update = replace(op("AssignSubVariableOp", 1, 7), variable="handle" if changed else "other")
+    made = program(
+        op("Argument", mib=1),
+        op("Placeholder", name="handle"),
+        op("Sort", 0, mib=1, name="x", shape=(8, 16, 16, 128)),
+        read,
+        op("Conv2D", 2, 3, mib=1, shape=(8, 16, 16, 128)),
+        op("Sort", 4, mib=4, name="kept", shape=(1024, 1024)),
+        op("Sort", 5, mib=16, shape=(4096, 1024)),
+        op("Sort", 5, 6, mib=1, shape=(256, 1024)),
+        update,
+        op("Sum", 7, mib=1),
+    )
+    return compiled(made, AMPERE)[1].peak // MIB
+
+
+def test_the_place_of_a_weight_that_stands_elsewhere_holds_what_fits():
+    assert turned(4, changed=False) == 1 + 4 + 16 + 1
+    assert turned(4) == 1 + 16 + 1
+    # A smaller kernel's place is taken by the optimizer's slots, which are turned, too.
+    assert turned(2, changed=False) == turned(2)
+
+
+def normalized(dtype: str, channels_first: bool) -> int:
+    """How often a difference from the mean is written."""
+    shape = (8, 16, 16, 2048)
+    source = op("Cast", 1, mib=16, shape=shape) if dtype == "float16" else op("Sort", 1, mib=16, shape=shape)
+    made = program(
+        op("Argument", mib=1),
+        op("Sort", 0, mib=16, shape=shape, dtype=dtype),
+        source,
+        op("Mean", 2, mib=1, shape=(1, 1, 1, 2048)),
+        op("SquaredDifference", 2, 3, mib=16, shape=shape),
+        op("Mean", 4, mib=1, shape=(1, 1, 1, 2048)),
+        op("Sub", 2, 3, mib=16, shape=shape),
+        op("Sort", 5, 6, mib=1),
+    )
+    return sum(one.type == "Difference" for one in lowered(made, channels_first).operations)
+
+
+def test_where_channels_are_first_no_difference_from_the_mean_is_written():
+    assert normalized("float32", False) == 1
+    assert normalized("float32", True) == 0
+    assert normalized("float16", True) == 1
 
 
 def averaged(rows: int, axis_kept: bool = True) -> set[str]:

@@ -6,7 +6,7 @@ from oomlint.estimate.worker.graph.ahead import AHEAD
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.fusion import kernels
-from oomlint.estimate.worker.graph.kinds import LOOPS
+from oomlint.estimate.worker.graph.lent import lend
 from oomlint.estimate.worker.graph.lives import Buffer, Lives, rounded
 from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
@@ -21,11 +21,7 @@ def compiled(step: Program, card: Card = HOPPER) -> tuple[Program, Lives]:
     """The step's kernels, and their buffers in the order in which XLA runs them."""
     lower = lowered(step, card.channels_first, by_cublas(step, card))
     program = together(kernels(lower, card), by_cublas(lower, card))
-    ways = [frees_most]
-    # The zeros that a loop's lists begin as, which XLA makes before, are not in the program: a walk is not like XLA's.
-    if not any(operation.type in LOOPS for operation in program.operations):
-        ways.append(depth_first)
-    orders = [way(program) for way in ways]
+    orders = [way(program) for way in (frees_most, depth_first)]
     return program, occupied(program, min(orders, key=lambda order: occupied(program, order, True).peak))
 
 
@@ -44,7 +40,7 @@ def occupied(program: Program, order: list[int], planned: bool = False) -> Lives
         uses[number] += 1
     beside: dict[int, list[int]] = {}
     for number, operation in enumerate(operations):
-        if operation.type == BESIDE:
+        if operation.type in (BESIDE, AHEAD):
             beside.setdefault(operation.inputs[0][0], []).append(number)
     found, level = Lives(), 0
     holding: dict[int, Buffer] = {}
@@ -57,13 +53,14 @@ def occupied(program: Program, order: list[int], planned: bool = False) -> Lives
                 left = holding.pop(source)
                 del alive[id(left)]
                 level -= left.size
+                left.died = len(found.order) - 1
         scratch = sum(operation.outputs[1:])
         made: dict[int, Buffer] = {}
-        for one in () if operation.type == BESIDE else (number, *beside.get(number, ())):
+        for one in () if operation.type in (BESIDE, AHEAD) else (number, *beside.get(number, ())):
             size = rounded(sum(operations[one].outputs[:1]), ALIGNMENT)
             buffer = None if planned else _taken_over(operations[one], size, uses, operations, holding)
             if buffer is None and size:
-                buffer = Buffer(size, one)
+                buffer = Buffer(size, one, born=len(found.order))
                 alive[id(buffer)] = buffer
                 found.buffers.append(buffer)
                 level += size
@@ -85,11 +82,17 @@ def occupied(program: Program, order: list[int], planned: bool = False) -> Lives
                 if id(left) not in taken:
                     del alive[id(left)]
                     level -= left.size
+                    left.died = len(found.order) - 1
         holding |= made
         if uses[number] == 0 and number in holding:
             left = holding.pop(number)
             del alive[id(left)]
             level -= left.size
+            left.died = len(found.order) - 1
+    for left in alive.values():
+        left.died = len(found.order) - 1
+    if not planned:
+        lend(found, program)
     return found
 
 

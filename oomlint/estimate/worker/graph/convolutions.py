@@ -11,6 +11,10 @@ from oomlint.estimate.worker.graph.operations import Operation, Output
 _MOVED = ("SpaceToBatchND", "Transpose")
 CONVOLUTIONS = ("Conv", "DepthwiseConv", "_FusedConv")
 
+# The least side that XLA turns through shared memory (kMinDimensionToTransposeTiled in
+# xla/backends/gpu/codegen/emitters: seen of 3x3 beside 4x4).
+_TURNED = 16
+
 Shape = tuple[int, ...]
 
 
@@ -100,15 +104,19 @@ class Copies:
         """Where channels are first, its weights are written so as well, once for the way there and back.
 
         Those that the step changes lend their own place meanwhile to what comes (fronts_of_houses); those that are
-        frozen cannot (wrapped_transpose of arguments in the assignment of totally_alike). 16 bits are cast to that
-        layout at once.
+        frozen cannot (wrapped_transpose of arguments in the assignment of totally_alike). Nor do kernels too small to
+        be turned as their update is written: the optimizer's slots are turned as well, into those places
+        (wrapped_transpose.100 where parameter 245 of ResNet50V2 was). 16 bits are cast to that layout at once.
         """
         number, position = operation.inputs[1]
         source = self.operations[source_of(self.operations, operation.inputs[1])]
         half = "16" in "".join(self.operations[number].dtypes)
-        if not self.channels_first or half or source.type not in READS or source.variable in self.changed:
+        if not self.channels_first or half or source.type not in READS:
             return operation
         kernel = self._copy(operation.inputs[1], self.operations[number].outputs[position], "transposed")
+        shape = self.operations[number].shapes[position]
+        if source.variable in self.changed and not 1 < math.prod(shape[:-2]) < _TURNED:
+            self.operations[kernel[0]].variable = source.variable
         return replace(operation, inputs=(operation.inputs[0], kernel, *operation.inputs[2:]))
 
     def _padded(self, operation: Operation, given: Shape, more: float) -> Operation:

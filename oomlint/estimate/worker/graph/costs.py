@@ -12,8 +12,9 @@ from oomlint.estimate.worker.graph.kinds import ALIASES, LOOPS, NOTHING, READS
 from oomlint.estimate.worker.graph.loops import stacked_bytes
 from oomlint.estimate.worker.graph.operations import Operation
 
-# Values that are another's under a new name or shape, or a variable's.
-_SAME = ALIASES | READS
+# Values that are another's under a new name or shape, or a variable's. A list is one array, so also what it is made of
+# or read as: what a loop reads stays while it runs (loop_transpose_fusion{0} in the assignment of same_question).
+_SAME = ALIASES | READS | {"TensorListFromTensor", "TensorListStack"}
 # Small results that no kernel computes twice.
 REDUCTIONS = frozenset("Sum Mean Max Min Prod Any All ArgMax ArgMin BiasAddGrad L2Loss EuclideanNorm".split())
 # Kernels that compute their inputs' elements themselves, too.

@@ -393,4 +393,5 @@ class _Fusion:
             (size, scratch) if size or scratch else (),
             shapes,
             operation.dtypes[:1],
+            operation.variable if kind == "update" or operation.type == "Padded" else "",
         )

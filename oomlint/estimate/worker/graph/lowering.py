@@ -16,12 +16,13 @@ from oomlint.estimate.worker.graph.exchanges import exchange_for_products
 from oomlint.estimate.worker.graph.merging import merge_products
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
 from oomlint.estimate.worker.graph.products import multiply_over_one
+from oomlint.estimate.worker.graph.sums import add_rows
+from oomlint.estimate.worker.graph.unread import leave_out_unread
 from oomlint.estimate.worker.graph.updates import read_after_updates
 
 _BRANCHES = ("If", "StatelessIf")
 _ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"
 _INDEX = 4  # bytes
-_SUMS = ("UnsortedSegmentSum", "ResizeBilinearGrad")  # scatters
 ROWS = 4096
 RELUS = frozenset({"Relu", "Relu6"})
 Like = tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]  # shape and type
@@ -33,6 +34,7 @@ def lowered(program: Program, channels_first: bool = False, cublas: bool = False
 
     A constant of zeros is one for all operations of a size. It is written where something cannot do without: a scatter.
     """
+    program = leave_out_unread(program)
     operations = list(program.operations)
     read_after_updates(operations)
     multiply_over_one(operations)
@@ -47,7 +49,6 @@ def lowered(program: Program, channels_first: bool = False, cublas: bool = False
             size = sum(relu.outputs)
             operations.append(new_operation("zeros", "Zeros", (), relu.shapes[:1], size, relu.dtypes[:1]))
     copies = Copies(operations, channels_first)
-    sums: dict[int, int] = {}  # the zeros of sums by row
     masks: dict[int, int] = {}  # by what leaky units are given
     for number, operation in enumerate(program.operations):
         if operation.type in RELUS and _like(operation, operations) in zeros:
@@ -79,20 +80,6 @@ def lowered(program: Program, channels_first: bool = False, cublas: bool = False
             operations[number] = replace(operation, type="Select", inputs=chosen)
         elif is_pooling_gradient(operation) and len(operation.inputs) > 2:
             _scattered(number, operations, program, readers, zeros)
-        elif operation.type in _SUMS:
-            size, shapes, dtypes = sum(operation.outputs), operation.shapes[:1], operation.dtypes[:1]
-            inputs = [*operation.inputs, (len(operations), 0)]
-            rows = source_of(operations, operation.inputs[0])
-            if operations[rows].type == "ConcatV2":  # of several lookups: written (facts_as_turns)
-                operations[rows] = replace(operations[rows], type="Padded")
-            if size in sums:
-                operations.append(
-                    new_operation("zeros", "ZerosCopy", ((sums[size], 0),), shapes, size, dtypes)
-                )
-            else:
-                sums[size] = len(operations)
-                operations.append(new_operation("zeros", "Zeros", (), shapes, size, dtypes))
-            operations[number] = replace(operation, type="PoolScatter", inputs=tuple(inputs))
         elif operation.type == _ENTROPY and channels_first:
             source = operations[source_of(operations, operation.inputs[0])]
             if source.type == "BiasAdd":
@@ -106,7 +93,8 @@ def lowered(program: Program, channels_first: bool = False, cublas: bool = False
             operations[number] = replace(operation, outputs=_chosen(operation, program))
         elif operation.type.startswith(CONVOLUTIONS):
             operations[number] = copies.convolution(operation)
-    _write_differences(program, operations)
+    add_rows(program, operations, readers)
+    _write_differences(program, operations, channels_first)
     merge_products(program, operations)
     write_ahead(program, operations)
     exchange_for_products(operations)
@@ -115,17 +103,21 @@ def lowered(program: Program, channels_first: bool = False, cublas: bool = False
     return _in_order(replace(program, operations=operations))
 
 
-def _write_differences(program: Program, operations: list[Operation]) -> None:
+def _write_differences(program: Program, operations: list[Operation], channels_first: bool) -> None:
     """What batch normalization subtracts its mean from, where few rows are summed: written once for both passes.
 
     Sums of more rows are taken in two steps, which compute it again. The limit lies between 4096 rows, which were seen
-    to be written, and 6272, which were not (unet_norm, resnet18, separable_swish; 32 to 1024 channels).
+    to be written, and 6272, which were not (unet_norm, resnet18, separable_swish; 32 to 1024 channels). Where channels
+    are first, a channel's rows lie in a row, and it is computed again (ResNet50V2, chests: in neither's assignment).
     """
     made: dict[tuple[int, int], int] = {}
     for number, operation in enumerate(program.operations):
         if operation.type != "SquaredDifference" or not operation.shapes or len(operation.inputs) < 2:
             continue
         sources = [source_of(program.operations, one) for one in operation.inputs[:2]]
+        cast = any(program.operations[one].type == "Cast" for one in sources)  # of 16 bits: channels are last
+        if channels_first and len(operation.shapes[0]) == 4 and not cast:
+            continue
         means = [program.operations[one].shapes[0] for one in sources if program.operations[one].shapes]
         if not any(1 < summed_rows(operation.shapes[0], mean) <= ROWS for mean in means):
             continue
