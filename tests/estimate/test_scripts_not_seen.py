@@ -7,6 +7,21 @@ from pathlib import Path
 import pytest
 from estimate.scripts import build
 
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.worker.subject import Subject
+
+
+def build_at(path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Subject:
+    from oomlint.estimate.request import Request
+    from oomlint.estimate.slicing.script import slice_script
+    from oomlint.estimate.worker.building import build
+
+    (root / "work").mkdir()
+    monkeypatch.setenv("OOMLINT_WORK", str(root / "work"))
+    monkeypatch.setenv("OOMLINT_FOLDERS", str(path.parent))
+    found = slice_script(path)
+    return build(Request(str(path), source=found.text, names=found.names))
+
 
 def test_floats_of_double_width(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = """
@@ -111,3 +126,141 @@ train(parser.parse_args())
         "def find(name):\n    return {'small': Small}[name]\n"
     )
     assert build(tmp_path, text, monkeypatch, arguments={"model": "small"}).model.count_params() == 7
+
+
+def test_a_vocabulary_that_is_fitted_and_a_trainer_of_an_abstract_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """An empty vocabulary is no vocabulary of size 0, and `fit` of a class that counts words is no training."""
+    (tmp_path / "words.py").write_text(
+        "class Words:\n"
+        "    def __init__(self):\n        self.numbers = {'<pad>': 0}\n"
+        "    def fit(self, path):\n"
+        "        with open(path) as file:\n            self.numbers = {word: n for n, word in enumerate(file.read())}\n"
+    )
+    text = """
+from abc import ABC
+import tensorflow as tf
+from words import Words
+
+class Trainer(ABC):
+    def __init__(self, count):
+        self.net = tf.keras.Sequential([tf.keras.Input((7,)), tf.keras.layers.Embedding(count, 4)])
+        self.optimizer = tf.keras.optimizers.Adam()
+
+    def train_step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.net(x))
+        found = tape.gradient(loss, self.net.trainable_variables)
+        self.optimizer.apply_gradients(zip(found, self.net.trainable_variables))
+
+known = Words()
+known.fit("words.txt")
+count = len(known.numbers)
+trainer = Trainer(count)
+for x in own_batches():
+    trainer.train_step(x)
+"""
+    with pytest.raises(EstimateError) as caught:
+        build(tmp_path, text, monkeypatch)
+    assert caught.value.asked == "numbers"
+    assert build(tmp_path, text, monkeypatch, arguments={"numbers": 50}).model.count_params() == 50 * 4
+
+
+def test_a_layer_that_a_loop_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import tensorflow as tf
+
+class Coder(tf.keras.layers.Layer):
+    def __init__(self, width):
+        super().__init__(name="coder")
+        self.inner, self.outer = tf.keras.layers.Dense(width), tf.keras.layers.Dense(6)
+
+    def call(self, x):
+        return self.outer(self.inner(x))
+
+coder = Coder(3)
+optimizer = tf.keras.optimizers.Adam()
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((100, 6))).batch(10):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((coder(x) - x) ** 2)
+        found = tape.gradient(loss, coder.trainable_weights)
+        optimizer.apply_gradients(zip(found, coder.trainable_weights))
+"""
+    subject = build(tmp_path, text, monkeypatch, input_shape=(6,), batch_size=10)
+    assert subject.model.count_params() == 6 * 3 + 3 + 3 * 6 + 6
+    assert subject.data[0].shape == (10, 6)
+
+
+def test_the_reach_of_actions_and_older_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "blocks.py").write_text(
+        "import tensorflow as tf\n"
+        "from tensorflow.python.keras.utils import tf_utils\n"
+        "class Doubled(tf.keras.layers.Layer):\n"
+        "    def call(self, x):\n        return 2.0 * x\n"
+        "    @tf_utils.shape_type_conversion\n"
+        "    def compute_output_shape(self, shape):\n        return shape\n"
+    )
+    folder = tmp_path / "agents"
+    folder.mkdir()
+    (folder / "common.py").write_text(
+        "import os, sys\nsys.path.append(os.path.join(os.path.split(sys.path[0])[0], 'shared'))\n"
+        "from blocks import *\n"
+    )
+    (folder / "agent.py").write_text(
+        "import gym\nimport tensorflow as tf\nfrom common import Doubled\n"
+        "env = gym.make('Pendulum-v1')\n"
+        "reach = env.action_space.high[0]\n"
+        "net = tf.keras.Sequential([tf.keras.layers.InputLayer(3), Doubled(), tf.keras.layers.Dense(4),\n"
+        "    tf.keras.layers.Lambda(lambda x: reach * x)])\n"
+        "net.compile('adam', 'mse')\n"
+        "net.fit(x, y, batch_size=5)\n"
+    )
+    subject = build_at(folder / "agent.py", tmp_path, monkeypatch)
+    assert subject.model.count_params() == 3 * 4 + 4
+
+
+def test_a_number_that_is_called_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import numpy as np
+from tensorflow import keras
+
+net = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+net.compile("adam", "mse")
+
+def train(epochs=1000, batch=150):
+    for _ in range(epochs):
+        net.train_on_batch(*pictures(batch))
+
+train()
+"""
+    assert build(tmp_path, text, monkeypatch).data[0].shape == (150, 4)
+
+
+def test_a_train_step_of_a_model_that_the_script_calls_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+import tensorflow as tf
+
+class Agent(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.critic = tf.keras.Sequential([tf.keras.Input((5,)), tf.keras.layers.Dense(1)])
+        self.critic.compile(optimizer=tf.keras.optimizers.Adam())
+
+    def train_step(self, data=None):
+        states, values = self.memory.sample(16)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self.critic(states) - values) ** 2)
+        found = tape.gradient(loss, self.critic.trainable_variables)
+        self.critic.optimizer.apply_gradients(zip(found, self.critic.trainable_variables))
+
+agent = Agent()
+while True:
+    agent.train_step()
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == 6
+    assert subject.data[0].shape == (32, 5)

@@ -119,3 +119,39 @@ for points in samples:
     assert subject.data == (Spec((50, 2), "float32"),)
     assert subject.model.run_eagerly
     assert _state(subject)["optimizer_state"] >= 2 * 4 * (2 * 7 + 7 + 7 + 1)
+
+
+def test_what_an_inner_loop_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A gradient of weights that another tape records: the outer one keeps all of it."""
+    text = """
+import tensorflow as tf
+
+class Learner:
+    def __init__(self):
+        self.net = tf.keras.Sequential([tf.keras.Input((6,)), tf.keras.layers.Dense(3, "tanh"), tf.keras.layers.Dense(1)])
+        self.optimizer = tf.keras.optimizers.Adam()
+
+    def adapted(self):
+        def task(x):
+            with tf.GradientTape() as inner:
+                loss = tf.reduce_mean(self.net(x) ** 2)
+            found = inner.gradient(loss, self.net.trainable_variables)
+            return sum(tf.reduce_sum(one ** 2) for one in found)
+        return task
+
+    @tf.function
+    def step(self, tasks):
+        with tf.GradientTape() as outer:
+            loss = self.adapted()(tasks)
+        found = outer.gradient(loss, self.net.trainable_variables)
+        self.optimizer.apply_gradients(zip(found, self.net.trainable_variables))
+
+def run(learner, batch=20):
+    for tasks in own_tasks():
+        learner.step(tasks)
+
+run(Learner())
+"""
+    subject = build(tmp_path, text, monkeypatch)
+    assert any("followed whole" in one for one in subject.assumptions)
+    assert subject.data[0].shape[1:] == (6,)

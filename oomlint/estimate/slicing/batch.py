@@ -98,7 +98,21 @@ def batch_expression(training: Training, functions: Functions) -> ast.expr | Non
     found = _by_name(scope)
     if found is None and not any(_is_measured(name, scope) for name in scope.bound if _SIZE.fullmatch(name)):
         found = _by_name(scope.unit.scope)  # no name of the function's hides it
-    return found or _starred(scope, functions)
+    return found or _starred(scope, functions) or _parameter(scope)
+
+
+def _parameter(scope: Scope) -> ast.expr | None:
+    """`def train(epochs=1000, batch=150)`: a number is a size, elsewhere the name is of the data."""
+    if isinstance(scope.node, ast.Module):
+        return None
+    given = scope.node.args
+    plain = [*given.posonlyargs, *given.args]
+    pairs = [*zip(plain[len(plain) - len(given.defaults) :], given.defaults, strict=True)]
+    pairs += [(one, value) for one, value in zip(given.kwonlyargs, given.kw_defaults, strict=True) if value]
+    for one, value in pairs:
+        if one.arg == "batch" and isinstance(value, ast.Constant) and type(value.value) is int:
+            return ast.Name("batch", ast.Load())
+    return None
 
 
 def _starred(scope: Scope, functions: Functions) -> ast.expr | None:

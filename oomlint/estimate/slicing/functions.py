@@ -147,7 +147,11 @@ class Functions:
     def is_own(self, base: ast.expr, scope: Scope, whole: set[int]) -> bool:
         """Whether a base class is of the program and of no library, or `object`; `whole` are known not to be."""
         name = root_name(base)
-        if name == "object":
+        if name == "object" or scope.unit.aliases.get(name, "").partition(".")[0] in (
+            "abc",
+            "typing",
+            "enum",
+        ):
             return True
         found = self.definition(scope.unit, name, scope) if isinstance(base, ast.Name) else None
         if found is None or not isinstance(found[1], ast.ClassDef) or id(found[1]) in whole:

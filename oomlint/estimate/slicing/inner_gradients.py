@@ -23,21 +23,27 @@ def inner_gradient(training: Training, functions: Functions) -> tuple[Unit, int]
     """Where the loss of a hand-written loop takes one."""
     if not training.by_hand:
         return None
-    waiting, seen = [(training.way[-1].scope, 0)], set[int]()
+    waiting, seen = [(training.way[-1].scope, 0, False)], set[tuple[int, bool]]()
     while waiting:
-        scope, depth = waiting.pop()
-        if id(scope) in seen:
+        scope, depth, within = waiting.pop()
+        if (id(scope), within) in seen:
             continue
-        seen.add(id(scope))
+        seen.add((id(scope), within))
+        recorded = _recorded(scope)
         for statement in statements(scope.node.body):
+            if isinstance(statement, ast.FunctionDef) and depth:  # what a function makes and gives back
+                waiting.append((scope.unit.scopes[id(statement)], depth, within))
             for expression in own_expressions(statement):
                 for node in ast.walk(expression):
+                    inside = within or id(node) in recorded
+                    if depth < _DEEP:
+                        waiting += [(one, depth + 1, inside) for one in _entered(node, scope, functions)]
                     if not isinstance(node, ast.Call):
                         continue
-                    if _of_inputs(node, scope):
+                    # Of weights, in what another tape records: the steps of an inner loop.
+                    learns = within and isinstance(node.func, ast.Attribute) and node.func.attr in _TAKES
+                    if _of_inputs(node, scope) or (learns and models_in(node, scope)):
                         return scope.unit, node.lineno
-                    if depth < _DEEP:
-                        waiting += [(one, depth + 1) for one in _entered(node, scope, functions)]
     return None
 
 
@@ -58,8 +64,27 @@ def _watches(node: ast.AST, tape: str) -> bool:
     return False
 
 
-def _entered(call: ast.Call, scope: Scope, functions: Functions) -> list[Scope]:
-    """Functions of the program that a call enters for sure, or a method of the object itself."""
-    if isinstance(call.func, ast.Name) or root_name(call.func) == "self":
-        return functions.callees(scope.unit, scope, call)
+def _recorded(scope: Scope) -> set[int]:
+    """What stands in the blocks of tapes, as ids."""
+    return {
+        id(node)
+        for block in ast.walk(scope.node)
+        if isinstance(block, ast.With)
+        and any("GradientTape" in ast.unparse(one.context_expr) for one in block.items)
+        for statement in block.body
+        for node in ast.walk(statement)
+    }
+
+
+def _entered(node: ast.AST, scope: Scope, functions: Functions) -> list[Scope]:
+    """Functions of the program that a call enters for sure, or methods of the object itself that are named."""
+    match node:
+        case ast.Call(func=ast.Name()):
+            return functions.callees(scope.unit, scope, node)
+        case ast.Call(func=function) if root_name(function) == "self":
+            return functions.callees(scope.unit, scope, node)
+        case ast.Attribute(
+            value=ast.Name(id="self"), attr=name, ctx=ast.Load()
+        ):  # `tf.map_fn(self.inner_loop, tasks)`
+            return functions.methods(name)
     return []

@@ -137,7 +137,9 @@ class Program:
         if path not in self._units:
             self._units[path] = None  # a file that does not parse
             try:
-                self._units[path] = self._read(path, self._name(importer, name, level))
+                unit = self._units[path] = self._read(path, self._name(importer, name, level))
+                more = added_folders(unit.tree, path)  # a module may put them there for all that come after
+                self.finder.added += [one for one in more if one not in self.finder.added]
             except (SyntaxError, ValueError, OSError, DocumentError):
                 return None
         return self._units[path]

@@ -8,6 +8,7 @@ import re
 from oomlint.estimate.slicing.program import Scope, canonical
 from oomlint.estimate.slicing.taint import Taint, missing
 from oomlint.estimate.slicing.vocabulary import INERT_METHODS
+from oomlint.estimate.slicing.ways import classes_of
 
 _TRAINING = INERT_METHODS & frozenset(
     "fit fit_generator evaluate predict train_on_batch load_weights".split()
@@ -31,13 +32,24 @@ class Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Weights that would be downloaded, and calls that train or read weights."""
         name = canonical(self.scope.unit, node.func)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING and self._trains(node.func):
             return ast.copy_location(ast.Constant(None), node)
         self.generic_visit(node)
         for keyword in node.keywords:
             if keyword.arg == "weights" and _downloads(keyword.value, name):
                 keyword.value = ast.copy_location(ast.Constant(None), keyword.value)
         return node
+
+    def _trains(self, function: ast.Attribute) -> bool:
+        """Whether a call of that name may train: `words.fit(path)`, of a class of the program's, may only count."""
+        own = [
+            one
+            for cls in classes_of(function, self.scope, self.taint.functions)
+            for one in cls.body
+            if isinstance(one, ast.FunctionDef) and one.name == function.attr
+        ]
+        called = {node.attr for one in own for node in ast.walk(one) if isinstance(node, ast.Attribute)}
+        return not own or bool(called & (_TRAINING | {"apply_gradients", "gradient", "minimize"}))
 
 
 def _downloads(value: ast.expr, name: str) -> bool:

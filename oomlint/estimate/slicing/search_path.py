@@ -54,6 +54,8 @@ def _text(node: ast.expr, script: Path, names: dict[str, str]) -> str | None:
             return text
         case ast.Name(id="__file__"):
             return str(script)
+        case ast.Subscript(value=ast.Attribute(attr="path"), slice=ast.Constant(value=0)):  # sys.path[0]
+            return str(script.parent)
         case ast.Name(id=name):
             return names.get(name)
         case ast.Attribute(attr="pardir"):
@@ -71,6 +73,11 @@ def _text(node: ast.expr, script: Path, names: dict[str, str]) -> str | None:
             if first is None or second is None:
                 return None
             return first + second if isinstance(operator, ast.Add) else str(Path(first, second))
+        case ast.Subscript(value=ast.Call(func=function, args=[inner]), slice=ast.Constant(value=0)) if (
+            ast.unparse(function).endswith("path.split")
+        ):
+            below = _text(inner, script, names)
+            return None if below is None else str(Path(below).parent)
         case ast.Call(func=ast.Attribute(attr="getcwd" | "cwd"), args=[]):
             return str(script.parent)
         case ast.Call(func=ast.Attribute(attr="resolve" | "absolute" | "as_posix", value=inner), args=[]):

@@ -225,7 +225,9 @@ def _gradients(program: Program) -> Iterator[Training]:
             name = "" if isinstance(scope.node, ast.Module) else scope.node.name
             of_keras = scope.owner is not None and not functions.of_program(scope.owner, scope.unit)
             if of_keras and name in ("train_step", "get_gradients", "compute_gradients"):
-                continue  # `fit` calls it there
+                called = way_by_name(program, scope, scope.node.body[0])
+                if called is None or called[0].statement is None:
+                    continue  # `fit` calls it there
             for statement in statements(scope.node.body):
                 for expression in own_expressions(statement):
                     for node in ast.walk(expression):

@@ -80,7 +80,7 @@ def _may_enter(function: ast.expr, callee: Scope, scope: Scope, functions: Funct
         meant = callee.owner if callee.owner is not None and callee.node.name == "__init__" else callee.node  # type: ignore[union-attr]
         return found is None or not isinstance(found[1], type(meant)) or found[1] is meant
     root = root_name(function)
-    classes = _classes_of(function, scope, functions)
+    classes = classes_of(function, scope, functions)
     if classes and callee.owner is not None:
         return callee.owner in classes
     if isinstance(function, ast.Attribute) and function.attr in METHODS and "model" in dotted(function.value):
@@ -90,7 +90,7 @@ def _may_enter(function: ast.expr, callee: Scope, scope: Scope, functions: Funct
     return not module or functions.program.module(scope.unit, module, 0) is not None
 
 
-def _classes_of(function: ast.expr, scope: Scope, functions: Functions) -> list[ast.ClassDef]:
+def classes_of(function: ast.expr, scope: Scope, functions: Functions) -> list[ast.ClassDef]:
     """The classes of the program, with those they inherit, whose objects alone a name is bound to: `net` of `net.fit`.
 
     Nothing where something else may be bound to it.

@@ -6,16 +6,16 @@ An empty vocabulary is a vocabulary of size 0: a wrong estimate. So what was to 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oomlint.estimate.slicing.filling import filled
 
 
 class Altering:
-    """What the functions and methods of a module alter of what is not their own, by their names."""
+    """What functions and methods of a module, and methods of others, alter of what is not their own, by name."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, others: Sequence[ast.Module] = ()) -> None:
         self.functions: dict[str, set[str]] = {}
         self.methods: dict[str, set[str]] = {}
         inside = {id(one) for cls in ast.walk(tree) if isinstance(cls, ast.ClassDef) for one in cls.body}
@@ -25,6 +25,10 @@ class Altering:
                     self.methods.setdefault(node.name, set()).update(_of_self(node))
                 else:
                     self.functions.setdefault(node.name, set()).update(_of_others(node))
+        for cls in (node for other in others for node in ast.walk(other)):
+            for one in cls.body if isinstance(cls, ast.ClassDef) else ():
+                if isinstance(one, ast.FunctionDef):
+                    self.methods.setdefault(one.name, set()).update(_of_self(one))
 
     def of_call(self, statement: ast.stmt) -> list[str]:
         """What a call that stands alone alters, as its caller names it."""
@@ -34,6 +38,11 @@ class Altering:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name))):
                 return sorted(f"{owner}.{one}" for one in self.methods.get(name, ()))
         return []
+
+
+def modules(names: Mapping[str, str]) -> list[ast.Module]:
+    """The slices of a project's modules as trees."""
+    return [ast.parse(text) for key, text in names.items() if key.startswith("module:")]
 
 
 def _of_self(node: ast.FunctionDef) -> set[str]:

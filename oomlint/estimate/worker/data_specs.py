@@ -55,12 +55,11 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
         if type(first).__name__ == "Embedding":
             dtype = "int32"
         return Spec((batch, *sample), dtype)
-    if made.element is not None:
+    open_ = next((leaf for leaf in _leaves(made) if None in leaf[0][1:]), None)
+    if made.element is not None and open_ is None:
 
         def spec(leaf: Any) -> Spec:
             shape, dtype = leaf
-            if any(size is None for size in shape[1:]):
-                raise _asks(f"the data's shape {shape} is not known in full", _example(made.model))
             return Spec((batch, *shape[1:]), floatx() if dtype == FLOATX else dtype)
 
         specs = _map(spec, made.element)
@@ -88,6 +87,7 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
             assumptions.append(f"the model takes what is observed in the environment: {seen[0]} numbers")
             return Spec((batch, *seen), "float32")
     words = f"the model {made.model.name!r} does not say what it takes: it has no input layer"
+    words = words if open_ is None else f"the data's shape {open_[0]} is not known in full"
     raise _asks(words, _example(made.model))
 
 
@@ -137,10 +137,15 @@ def _map(function: Any, nest: Any) -> Any:
     return type(nest)(_map(function, item) for item in nest)
 
 
-def _element_leaves(made: Made, count: int) -> list[tuple[int | None, ...] | None]:
-    leaves: list[tuple[int | None, ...] | None] = []
+def _leaves(made: Made) -> list[tuple[tuple[int | None, ...], str]]:
+    leaves: list[tuple[tuple[int | None, ...], str]] = []
     if made.element is not None:
-        _map(lambda leaf: leaves.append(leaf[0]), made.element)
+        _map(leaves.append, made.element)
+    return leaves
+
+
+def _element_leaves(made: Made, count: int) -> list[tuple[int | None, ...] | None]:
+    leaves: list[tuple[int | None, ...] | None] = [shape for shape, _ in _leaves(made)]
     return leaves if len(leaves) == count else [None] * count
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy
+
 from oomlint.estimate.worker.stand_ins import Missing
 
 Size = int | tuple[int, ...]
@@ -92,6 +94,9 @@ class Space:
         self.shape = size if isinstance(size, tuple) else (size,) if both else ()
         if counted:
             self.n = size
+        elif isinstance(size, tuple):  # how far it reaches takes no memory
+            self.high: Any = numpy.ones(size, "float32")
+            self.low: Any = -self.high
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "n":

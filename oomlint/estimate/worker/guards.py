@@ -23,10 +23,13 @@ __all__ = ["FAILED", "compiled"]
 Way = Mapping[str, Sequence[str]]
 
 
-def compiled(text: str, path: str, lines: list[int], way: Way | None = None) -> Any:
+def compiled(
+    text: str, path: str, lines: list[int], way: Way | None = None, others: Sequence[ast.Module] = ()
+) -> Any:
     """The slice as code whose statements are guarded, and whose lines are those of the user's file.
 
-    `way` names the functions of each file that lead to the training call: `train`, `Trainer.fit`.
+    `way` names the functions of each file that lead to the training call: `train`, `Trainer.fit`; `others` are the
+    project's other modules, whose classes it may have objects of.
     """
     tree = ast.parse(text)
     today(tree)
@@ -39,7 +42,7 @@ def compiled(text: str, path: str, lines: list[int], way: Way | None = None) -> 
     _unset(tree)
     _mark(tree)
     _mark_way(tree, path, way or {})
-    altering = Altering(tree)
+    altering = Altering(tree, others)
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):
             node.oomlint_alters = altering.of_call(node)  # type: ignore[attr-defined]

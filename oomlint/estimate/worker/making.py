@@ -92,6 +92,27 @@ def model_in(value: Any, where: str) -> Any:
     raise EstimateError(f"{where} gives back {kind}, not a Keras model")
 
 
+def of_layer(value: Any) -> Any:
+    """A layer that a loop by hand trains, as the model that it is used as; anything else as it is."""
+    kinds = tuple(keras.layers.Layer for keras in generation.present())
+    if not isinstance(value, kinds) or isinstance(
+        value, tuple(keras.Model for keras in generation.present())
+    ):
+        return value
+    keras = generation.keras_of(value)
+
+    class OfLayer(keras.Model):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__(name=value.name)
+            self.layer = value
+
+        def call(self, inputs: Any) -> Any:
+            return self.layer(inputs)
+
+    OfLayer.__name__ = type(value).__name__
+    return OfLayer()
+
+
 def models_of(value: Any) -> list[Any]:
     """The models whose variables an object that is none hands out as its own: an ensemble's, the largest first."""
     kinds = tuple(keras.Model for keras in generation.present())

@@ -144,6 +144,11 @@ class _Search:
                 if self.follow is not None:
                     self.follow(subject, changed)
             except EstimateError as other:
+                if other.parts and self.follow is not None:
+                    told = entrances.with_examples(other, changed, self.build, self.follow)
+                    if told.needs:
+                        pairs = (one.partition("=") for one in told.needs)
+                        return [*with_it, *((part, text, None) for part, _, text in pairs)]
                 if _missing(other):
                     found = self.complete(other, changed, with_it)
                     if found is not None:

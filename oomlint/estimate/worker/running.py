@@ -82,7 +82,8 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
     stand_ins.INPUT_SHAPE[:] = [request.input_shape] if request.input_shape is not None else []
     failures: list[Missing] = []
-    compile_ = functools.partial(compiled, way=json.loads(request.names.get("way", "{}")))
+    way, others = json.loads(request.names.get("way", "{}")), altered.modules(request.names)
+    compile_ = functools.partial(compiled, way=way, others=others)
     lines = json.loads(request.names.get("lines:__main__", "[]"))
     module = ModuleType("__main__")
     module.__dict__.update(__file__=path, __builtins__=builtins, **{FAILED: _failed_in(failures)})
@@ -143,7 +144,7 @@ def _made(
         raise asked(model, path, failures)
     own_batch = model.batch_size if isinstance(model, Wrapped) else None
     by_hand = facts.get("by_hand", "")
-    several = making.models_of(model) if by_hand else []
+    several = making.models_of(model := making.of_layer(model)) if by_hand else []
     try:
         model = several[0] if several else making.model_in(model, "what the script trains")
     except EstimateError as error:

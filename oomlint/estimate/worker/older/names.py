@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -19,6 +20,11 @@ def old_helpers(keras: Any, stack: ExitStack, used: set[str], assumptions: list[
     for name, helper in (("merge", _merge(keras, used)), ("Merge", _merge_layer(keras, used))):
         _put(layers, name, helper, stack)
     utilities = [keras.utils, *namesakes(keras, "utils")]
+    converted = ModuleType(
+        "tf_utils"
+    )  # `@tf_utils.shape_type_conversion`: shapes are tuples in Keras 3 anyway
+    converted.__dict__["shape_type_conversion"] = lambda function: function
+    _put(utilities, "tf_utils", converted, stack)
     _put(utilities, "multi_gpu_model", _multi_gpu_model(assumptions), stack)
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is None:

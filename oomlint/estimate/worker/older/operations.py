@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from oomlint.estimate.worker.generation import tree
-from oomlint.estimate.worker.older.names import namesakes
+from oomlint.estimate.worker.older.names import namesakes, signed
 from oomlint.estimate.worker.older.numpy_names import understand_old_numpy
 from oomlint.estimate.worker.older.tensorflow_1 import understand_tensorflow_1
 from oomlint.estimate.worker.stand_ins import Data, Missing
@@ -48,6 +48,18 @@ class _Shape(tuple[Any, ...]):
         return list(self)
 
 
+def _of_numbers(original: Any) -> Any:
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        args = tuple((one,) if type(one) is int and place == 0 else one for place, one in enumerate(args))
+        for name in ("shape", "input_shape"):
+            if type(kwargs.get(name)) is int:
+                kwargs[name] = (kwargs[name],)
+        original(self, *args, **kwargs)
+
+    return signed(init, original)
+
+
 def _as_given(self: Any, *inputs: Any) -> Any:
     return inputs[0] if inputs else None
 
@@ -67,6 +79,8 @@ def _attributes(keras: Any) -> None:
         tensor.__getitem__ = _of_slices(tensor.__getitem__)
         tensor.__iter__ = _one_by_one(tensor.__iter__)
     entrance = keras.layers.InputLayer
+    if "oomlint_given" not in vars(entrance):  # `InputLayer(77)`
+        entrance.__init__, entrance.oomlint_given = _of_numbers(entrance.__init__), True
     entrance.call = _as_given  # `self.entrance(x)`, in the `call` of a model: it gives back what it is given
     dictionary = import_module("keras.src.utils.tracking").TrackedDict
     if "__getattr__" not in vars(dictionary):  # `self.settings.width`: Keras 2 kept the class of a dictionary
