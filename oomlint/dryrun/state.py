@@ -110,7 +110,7 @@ class State:
                 written.setdefault(key, []).append((number, value))
         for key, values in written.items():
             # In the order of the ways, with what was there before once for all the ways side by side that leave it.
-            before = self.get(key)
+            before = self.get(key) if len(values) < len(ways) else None
             known: list[Value] = []
             expected = 0
             for number, value in values:

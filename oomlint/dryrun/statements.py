@@ -173,7 +173,8 @@ def _delete(run: Run, node: cst.Del) -> None:
 
 
 def _expression(run: Run, node: cst.Expr) -> None:
-    run.evaluate(node.value)
+    if type(node.value) is not cst.SimpleString:  # a docstring
+        run.evaluate(node.value)
 
 
 def _return(run: Run, node: cst.Return) -> Flow:

@@ -32,11 +32,13 @@ class ModuleFinder:
         self._root = root
         self.added: list[Path] = []  # folders that the script puts on sys.path itself
         self._found: dict[tuple[Path, str], Path | None] = {}
+        self._listed: dict[Path, frozenset[str]] = {}
         self._around: dict[tuple[Path, ...], tuple[Path, ...]] = {}
 
     def forget(self) -> None:
         """Look on disk again: files may have come or gone."""
         self._found.clear()
+        self._listed.clear()
         self._around.clear()
 
     def find(self, folder: Path, module: str, level: int) -> Path | None:
@@ -77,6 +79,8 @@ class ModuleFinder:
         parts = module.split(".") if module else []
         if not all(part.isidentifier() for part in parts):
             return None
+        if parts and self._names(base).isdisjoint((parts[0], parts[0] + ".py")):
+            return None  # most modules that a script imports are installed: none of its folders has them
         target = base.joinpath(*parts)
         candidates = [target / "__init__.py"]
         if parts:
@@ -85,6 +89,14 @@ class ModuleFinder:
             if path.is_file() and self._is_of_project(path.resolve()):
                 return path
         return None
+
+    def _names(self, folder: Path) -> frozenset[str]:
+        if folder not in self._listed:
+            try:
+                self._listed[folder] = frozenset(one.name for one in folder.iterdir())
+            except OSError:
+                self._listed[folder] = frozenset()
+        return self._listed[folder]
 
     def _is_of_project(self, path: Path) -> bool:
         return any(path.is_relative_to(folder.resolve()) for folder in (self._root, *self.added))
