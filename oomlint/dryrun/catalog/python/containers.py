@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from oomlint.dryrun import objects, subscripts
-from oomlint.dryrun.catalog.registry import Iteration, function, iteration, method
+from oomlint.dryrun.catalog.registry import Iteration, function, item, iteration, method
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Sequence, Unknown, Value, deref, join
 from oomlint.dryrun.values.program import Class, Instance, Super
 
@@ -35,6 +39,45 @@ def get_attribute(call: Call, run: Run) -> Value:
     if isinstance(name, str) and owner is not None:
         return run.attribute(owner, name, call.place)
     return Unknown()
+
+
+@function("builtins.eval", parameters="source")
+def evaluated(call: Call, run: Run) -> Value:
+    """`eval("ResNet50")`, as scripts pick a function by its name; expressions are not taken apart."""
+    return _named(run, call.const("source")) if len(call.arguments) == 1 else Unknown()
+
+
+def _named(run: Run, name: object) -> Value:
+    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
+        return Unknown()
+    return run.evaluate(cst.Name(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Globals(Value):
+    """The names of the module that asks."""
+
+
+@function("builtins.globals")
+def module_names(call: Call, run: Run) -> Value:
+    """To be looked up: `globals()[args.model]()`."""
+    return Globals()
+
+
+@item(Globals)
+def by_name(value: Value, index: Value, call: Call, run: Run) -> Value:
+    """The module's own name, whatever a function around calls by it."""
+    inner, run.scope = run.scope, run.scope.outermost
+    try:
+        return _named(run, index.value if isinstance(index, Const) else None)
+    finally:
+        run.scope = inner
+
+
+@method(Globals, "get", parameters="key default")
+def by_name_or_default(call: Call, run: Run) -> Value:
+    """The same by a method."""
+    return by_name(Globals(), call.value("key") or Unknown(), call, run)
 
 
 @function("builtins.setattr", parameters="object name value")
