@@ -143,3 +143,25 @@ def test_a_relu_that_is_written_with_the_mean_of_few_rows_leaves_the_product_for
     assert averaged(1024) == {"MatMul"}
     assert averaged(8192) == {"Relu"}  # summed in two steps, which compute it again
     assert averaged(1024, axis_kept=False) == {"Relu"}
+
+
+def biased(kind: str) -> int:
+    """How many weights the kernels read of a convolution of that kind, its bias and its leaky units."""
+    shape = (8, 16, 16, 512)
+    made = program(
+        op("Argument", mib=1),
+        op("Placeholder", name="bias"),
+        op(kind, 0, mib=4, shape=shape),
+        replace(op("ReadVariableOp", 1, mib=1, shape=(512,)), variable="bias"),
+        op("BiasAdd", 2, 3, mib=4, shape=shape),
+        op("LeakyRelu", 4, mib=4, shape=shape),
+        op("Sort", 5, mib=1),
+    )
+    return sum(one.type == "Argument" and one.name == "bias" for one in compiled(made)[0].operations)
+
+
+def test_a_transposed_convolution_adds_no_bias_itself():
+    # loop_select_fusion.1 with a result for either pass of one maker, in XLA's assignment of noise_to_faces: both read
+    # the bias. A convolution of cuDNN's adds it (cudnn-conv-bias-activation).
+    assert biased("Conv2DBackpropInput") == 1
+    assert biased("Conv2D") == 0

@@ -129,7 +129,8 @@ class _Fusion:
         for number, operation in enumerate(self.operations):
             if operation.type == "BiasAdd":
                 source = self._origin(operation.inputs[0])
-                if self.operations[source].type.startswith(CONVOLUTIONS) and uses[source] == 1:
+                kind = self.operations[source].type
+                if kind.startswith(CONVOLUTIONS) and "Backprop" not in kind and uses[source] == 1:
                     self.kinds[number] = "same"
 
     def _keep_before_erf(self) -> None:
