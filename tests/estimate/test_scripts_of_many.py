@@ -577,14 +577,14 @@ def test_a_module_that_no_import_names_and_what_it_imports(tmp_path: Path, monke
         "def named(text):\n"
         "    return text.strip()\n"
     )
-    (tmp_path / "games").mkdir()
-    (tmp_path / "games" / "__init__.py").write_text("")
-    (tmp_path / "games" / "pole.py").write_text("from tools import dense\n\nnet = dense(4, 3)\n")
+    (tmp_path / "boards").mkdir()
+    (tmp_path / "boards" / "__init__.py").write_text("")
+    (tmp_path / "boards" / "pole.py").write_text("from tools import dense\n\nnet = dense(4, 3)\n")
     text = """
         import importlib
         from tools import named
 
-        chosen = importlib.import_module("games." + named(" pole"))
+        chosen = importlib.import_module("boards." + named(" pole"))
         model = chosen.net
         model.compile("adam", "mse")
         model.fit(x, y)

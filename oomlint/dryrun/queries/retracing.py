@@ -188,12 +188,19 @@ def _python(node: cst.CSTNode, value: Value, context: Context, changes: Changes)
     change = changes.of(node, context)
     if change is None or _few(change):
         return None
-    if isinstance(value, Const) and not value.soft and not change.loop.unrolled:
-        return None  # each round sets it anew (`loss = 0`) before the call: a loop's other names are soft in its first
+    if _set_anew(value) and not change.loop.unrolled:
+        return None
     what = {"int": "every new Python number", "float": "every new Python number", "str": "every new string"}[
         kind
     ]
     return ("string" if kind == "str" else "number"), what, change
+
+
+def _set_anew(value: Value) -> bool:
+    """Whether each round sets it before the call (`loss = 0`): what a loop carries on is soft in its first round."""
+    if not isinstance(value, Const) or value.soft or not value.trail or value.trail[-1].place is None:
+        return False
+    return isinstance(value.trail[-1].place.node, cst.Integer | cst.Float | cst.SimpleString)
 
 
 def _few(change: Change) -> bool:
