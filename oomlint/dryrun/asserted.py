@@ -14,7 +14,7 @@ from oomlint.dryrun.values.arrays import Array, Shape
 from oomlint.dryrun.values.base import Const, Step, Value, deref
 from oomlint.dryrun.values.dtypes import dtype_of
 from oomlint.dryrun.values.program import Instance
-from oomlint.dryrun.values.shapes import shape_of
+from oomlint.dryrun.values.shapes import refined, shape_of
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -81,21 +81,15 @@ def _refined(run: Run, old: Shape | None, fact: str, part: Any, said: Value) -> 
             return None
         new = list(old)
         new[number] = said if isinstance(said, Const) and isinstance(said.value, int) else None
-        return _both(old, tuple(new))
+        return refined(tuple(new), old)
     given = shape_of(said)
     if given is None or part is None:
-        return given if old is None else _both(old, given)
+        return refined(given, old)
     match part:
         case cst.Slice(lower=cst.Integer(value=lower), upper=None, step=None):
             front: Shape = (None,) * int(lower)
-            return (*front, *given) if old is None else _both(old, (*front, *given))
+            return refined((*front, *given), old)
     return None
-
-
-def _both(old: Shape, new: Shape | None) -> Shape | None:
-    if new is None or len(old) != len(new):
-        return None
-    return tuple(two if one is None else one for one, two in zip(old, new, strict=True))
 
 
 def _read(run: Run, node: cst.BaseExpression) -> Array | None:

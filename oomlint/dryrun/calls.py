@@ -92,8 +92,7 @@ def evaluate_arguments(run: Run, nodes: Iterable[cst.Arg]) -> Arguments:
                 )
                 continue
         name = arg.keyword.value if arg.keyword is not None else None
-        path = imports.dotted(arg.value) or None
-        arguments.append(Argument(value, place, name, arg.star, path, arg))
+        arguments.append(Argument(value, place, name, arg.star, imports.dotted(arg.value) or None, arg))
     return tuple(arguments)
 
 

@@ -24,7 +24,7 @@ def evaluate_yield(run: Run, node: cst.Yield) -> Value:
     elif isinstance(node.value, cst.From):
         activation.in_order, times = False, None
         inner = run.iterate(run.evaluate(node.value.item))
-        activation.yielded.append(inner.element or (_any_of(inner.items)))
+        activation.yielded.append(inner.element or Sequence(items=inner.items).any)
     else:
         activation.yielded.append(run.evaluate(node.value))
     activation.times.append(times)
@@ -56,8 +56,3 @@ def _times(run: Run) -> tuple[Const | None, bool]:
             once = False
             product = Const(product.value * frame.trip.value, merge(product.trail, frame.trip.trail))
     return None, False
-
-
-def _any_of(items: list[Value] | None) -> Value:
-    """One value that stands for all items."""
-    return Sequence(items=items).any if items else Unknown()

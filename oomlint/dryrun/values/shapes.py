@@ -24,6 +24,13 @@ def number(value: Value | None) -> int | None:
     return None
 
 
+def refined(first: Shape | None, second: Shape | None) -> Shape | None:
+    """Two statements about one shape, put together; where they differ the second counts."""
+    if first is None or second is None or len(first) != len(second):
+        return second if second is not None else first
+    return tuple(two if two is not None else one for one, two in zip(first, second, strict=True))
+
+
 def dim_of(value: Value | None) -> Dim:
     """The dimension that a value stands for."""
     value = deref(value) if value is not None else None

@@ -15,6 +15,7 @@ from oomlint.dryrun.values.dtypes import dtype_of, is_float
 from oomlint.dryrun.values.shapes import (
     derived,
     number,
+    refined,
     shape_of,
     stack,
     total,
@@ -105,13 +106,6 @@ def ensure_shape(call: Call, run: Run) -> Value:
     """What was not known of the shape is now."""
     value = call.value("x")
     return result(call, value, refined(shaped(value), static(call.value("shape"))), typed(value))
-
-
-def refined(old: Shape | None, new: Shape | None) -> Shape | None:
-    """Two statements about one shape, put together."""
-    if old is None or new is None or len(old) != len(new):
-        return new if new is not None else old
-    return tuple(two if two is not None else one for one, two in zip(old, new, strict=True))
 
 
 @method(Array, "set_shape", parameters="shape")
