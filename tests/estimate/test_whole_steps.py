@@ -74,6 +74,17 @@ def test_a_gradient_penalty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert sum(parts.values()) > parts["weights"] + parts["optimizer_state"] + 3 * 8 * 32 * 4
 
 
+def test_what_is_said_of_batches_and_replicas_is_said_of_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    told = {"strategy": "MirroredStrategy", "strategy:whole": "1", "said": "what the script was found to do"}
+    text = _CRITIC.replace("PARAMETERS", "images")
+    subject = build(tmp_path, text, monkeypatch, names=told, replicas=2)
+    assert subject.data == (Spec((4, 4, 4, 2), "float32"),)  # of the script's 8 for both
+    assert told["said"] in subject.assumptions
+    assert any("2 replicas" in one and "gets 4 samples" in one for one in subject.assumptions)
+
+
 def test_what_is_not_known_of_its_data_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = _CRITIC.replace("PARAMETERS", "images, labels")
     with pytest.raises(EstimateError, match="not known: labels") as caught:

@@ -45,19 +45,21 @@ def build(request: Request) -> Subject:
         altering.rematerialized(request, keras),
     ):
         made = making.make(request, assumptions)
-        if made.step is not None and request.mode == "train":
-            return whole_steps.subject(made, request, assumptions)
         if options := request.names.get("branch"):
             assumptions.append(
                 f"of several trainings the one for {options}: give others with --arg NAME=VALUE"
             )
         assumptions += [request.names["said"]] if "said" in request.names else []
-        altering.alter(made, request)
+        whole = made.step is not None and request.mode == "train"
+        if not whole:
+            altering.alter(made, request)
         batch = request.batch_size or (made.batch and strategies.share(made.batch, request))
         if batch is None:
             batch = DEFAULT_BATCH
             assumptions.append(f"{ASSUMED_BATCH}{batch}, Keras' default: give another with --batch-size")
         assumptions += strategies.words(request, batch)
+        if whole:
+            return whole_steps.subject(made, request, batch, assumptions)
         x = entrances.inputs(made, request, batch, assumptions)
         x = data_specs.inputs(made, request, batch, assumptions) if x is None else x
         outputs = None if made.has_no_call else compiling.built_outputs(made.model, x)

@@ -10,6 +10,7 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker import roles, stand_ins
 from oomlint.estimate.worker.stand_ins import Data
+from oomlint.estimate.worker.subject import Spec
 
 _USUAL = ("x", "y")
 
@@ -41,6 +42,14 @@ def of_input(name: str, position: int, count: int) -> Data | None:
         return stand_ins.DESCRIBED[name]
     arrays = inputs()
     return arrays[position] if len(arrays) == count else None
+
+
+def whole(name: str, batch: int) -> Spec | None:
+    """The array of that name as a batch of so many samples, where all of their sizes are given."""
+    array = stand_ins.DESCRIBED.get(name)
+    if array is None or None in array.sizes[1:]:
+        return None
+    return Spec((batch, *(int(size) for size in array.sizes[1:] if size is not None)), str(array.dtype))
 
 
 def fitting(sample: tuple[int | None, ...]) -> tuple[int | None, ...] | None:

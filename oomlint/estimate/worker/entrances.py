@@ -19,7 +19,7 @@ from oomlint.estimate.descriptions import read_data
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import FLOATX
-from oomlint.estimate.worker import environments, stand_ins
+from oomlint.estimate.worker import described, environments, stand_ins
 from oomlint.estimate.worker.compiling import own_step
 from oomlint.estimate.worker.generation import floatx, inputs_of, keras_of, present
 from oomlint.estimate.worker.making import Made
@@ -53,7 +53,7 @@ def inputs(made: Made, request: Request, batch: int, assumptions: list[str]) -> 
     if entrance is None or (entrance.kind != "apart" and _is_known(made.element)):
         return None
     told = dict(_of_the_call(made, entrance, batch)) | dict(_before(model, entrance, batch))
-    told |= {name: spec for name in entrance.names if (spec := _described(name, batch)) is not None}
+    told |= {name: spec for name in entrance.names if (spec := described.whole(name, batch)) is not None}
     if entrance.kind == "apart":
         told |= {name: spec for name, spec in _of_environment(entrance, batch) if name not in told}
     fixed = {name: request.arguments[name] for name in entrance.names if name in request.arguments}
@@ -177,13 +177,6 @@ def _before(model: Any, entrance: Entrance, batch: int) -> Iterator[tuple[str, S
         shape = shapes.get(f"{name}_shape")
         if isinstance(shape, list | tuple) and all(isinstance(size, int) for size in tuple(shape)[1:]):
             yield name, Spec((batch, *tuple(shape)[1:]), "float32")
-
-
-def _described(name: str, batch: int) -> Spec | None:
-    array = stand_ins.DESCRIBED.get(name)
-    if array is None or None in array.sizes[1:]:
-        return None
-    return Spec((batch, *(int(size) for size in array.sizes[1:] if size is not None)), str(array.dtype))
 
 
 def _of_environment(entrance: Entrance, batch: int) -> Iterator[tuple[str, Spec]]:

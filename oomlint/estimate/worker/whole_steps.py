@@ -12,16 +12,15 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import generation, stand_ins, strategies
+from oomlint.estimate.worker import described, generation
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec, Subject
 
 _NOISE = re.compile(r"(?:\w+_)?(?:noise|noises|latent|latents|z|seed|random\w*)(?:_\w+)?")
 _LABELS = re.compile(r"(?:\w+_)?(?:labels?|cond\w*|class\w*|y)(?:_\w+)?")
-_DEFAULT_BATCH = 32  # see `building`
 
 
-def subject(made: Made, request: Request, assumptions: list[str]) -> Subject:
+def subject(made: Made, request: Request, batch: int, assumptions: list[str]) -> Subject:
     """The subject whose step is the script's function. Raises EstimateError where its data is not known."""
     keras = generation.keras_of(made.model)
     if (
@@ -35,10 +34,6 @@ def subject(made: Made, request: Request, assumptions: list[str]) -> Subject:
             "the script's own step is followed whole, and that changes nothing in it", "target"
         )
     models, optimizers = _held(made)
-    batch = request.batch_size or (made.batch and strategies.share(made.batch, request))
-    if batch is None:
-        batch = _DEFAULT_BATCH
-        assumptions.append(f"batch size {batch}, Keras' default: give another with --batch-size")
     names = list(inspect.signature(made.step).parameters)
     told = {name: _spec(name, names, made, models, batch) for name in names}
     lacking = [name for name, spec in told.items() if spec is None]
@@ -101,9 +96,9 @@ def _around(function: Any) -> Iterator[Any]:
 
 
 def _spec(name: str, names: list[str], made: Made, models: list[Any], batch: int) -> Spec | None:
-    array = stand_ins.DESCRIBED.get(name)
-    if array is not None and None not in array.sizes[1:]:
-        return Spec((batch, *(int(size) for size in array.sizes[1:] if size is not None)), str(array.dtype))
+    told = described.whole(name, batch)
+    if told is not None:
+        return told
     inputs = [leaf for model in models for leaf in generation.inputs_of(model) or ()]
     shapes = list(
         dict.fromkeys(tuple(leaf.shape)[1:] for leaf in inputs if None not in tuple(leaf.shape)[1:])
