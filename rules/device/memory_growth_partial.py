@@ -246,7 +246,7 @@ def _several(trace: Trace, call: Call) -> tuple[str, Place] | None:
 
 def _first_few(device: Device) -> bool:
     """Whether it stands for the first two or more: a machine with as many is fine."""
-    return device.each and device.of.partial and not device.of.first and device.of.last != 1
+    return device.each and not device.of.first and device.of.last != 1
 
 
 def _more(device: Device) -> str:
