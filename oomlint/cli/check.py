@@ -48,7 +48,7 @@ class Job:
         self.configurations = configurations
         self.run = run
         self.problems: list[str] = []
-        self.files: list[Path] = []
+        self.files: list[str] = []
         self.given: bytes | None = None
 
 

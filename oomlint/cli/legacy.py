@@ -176,7 +176,7 @@ def add_comments(job: Job) -> int:
     diagnostics = report.diagnostics
     if by is not None:
         diagnostics = tuple(one for one, keep in zip(diagnostics, by.keeps(diagnostics)) if keep)
-    excused = excuse_project(job.run, diagnostics, kind, reason, frozenset(job.files))
+    excused = excuse_project(job.run, diagnostics, kind, reason, frozenset(map(Path, job.files)))
     if not arguments.quiet:
         where = f" in {plural(excused.files, 'file')}" if excused.added else ""
         print(f"Suppressed {plural(excused.added, 'finding')}{where}.")

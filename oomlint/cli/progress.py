@@ -95,7 +95,7 @@ class Steps:
 
         python = ".".join(map(str, sys.version_info[:3]))
         self.say(f"oomlint {oomlint.__version__} on Python {python}, {sys.executable}")
-        folders = {path.parent for path in job.files} or {Path.cwd()}
+        folders = {Path(path).parent for path in job.files} or {Path.cwd()}
         files = {job.configurations.for_folder(folder).file for folder in folders}
         for file in sorted(str(file) for file in files if file is not None):
             self.say(f"configuration: {shown(file, Path.cwd())}")

@@ -20,7 +20,7 @@ def read(path: Path, filename: str | None = None) -> Document:
     return document_of(raw, str(path) if filename is None else filename, path)
 
 
-def content(path: str) -> bytes:
+def content(path: str | Path) -> bytes:
     """The bytes of a file, in fewer calls of the system than `Path.read_bytes`: most files are read for nothing."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:

@@ -110,7 +110,7 @@ class Run:
         self._resolvers: dict[Path, ProjectModules] = {}
         self._trees: OrderedDict[str, Source] = OrderedDict()
         self._kept = 0
-        self._others: list[Path] = []  # read, and naming no Keras
+        self._others: list[str | Path] = []  # read, and naming no Keras
         self._leading: dict[Path, bool] = {}  # whether a module leads to Keras
         self._modules: dict[str, Document | None] = {}  # imported, and not among the documents
         self._estimator = None if estimating is None else estimating(self._current)
@@ -127,17 +127,17 @@ class Run:
         empty = {name: type(self.__dict__[name])() for name in derived}
         return self.__dict__ | empty | {"_kept": 0, "watcher": None}
 
-    def add_files(self, paths: Iterable[Path]) -> None:
+    def add_files(self, paths: Iterable[str | Path]) -> None:
         """Take in what is relevant of some files. The rest costs a read and a byte search."""
         for path in paths:
             try:
-                raw = content(str(path))
+                raw = content(path)
             except OSError as error:
                 self.problems.append(f"{path}: {error.strerror or error}")
                 continue
             self.files += 1
             if names_keras(raw):
-                self._take(path, raw)
+                self._take(Path(path), raw)
             else:
                 self._others.append(path)
         self._take_reaching()
@@ -156,7 +156,7 @@ class Run:
         """Take in scripts that name no Keras and import a module of their project that does."""
         others, self._others = self._others, []
         if self.documents or len(others) <= _FEW:
-            for path in others:
+            for path in map(Path, others):
                 # Read again: kept, those of a large project would be all of its memory.
                 with suppress(OSError):
                     raw = path.read_bytes()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from oomlint.documents.encodings import UnknownEncoding, encoding_of, keeps_ascii, wide_encoding
 from oomlint.documents.python_file import Document
 from oomlint.documents.python_syntax import SyntaxFault, parsed
+from oomlint.documents.searching import contains
 
 __all__ = [
     "PARSES",
@@ -46,7 +47,7 @@ _NAMES = ("tensorflow", "keras")
 
 def names_keras(raw: bytes) -> bool:
     """Whether the file mentions TensorFlow or Keras at all."""
-    if b"keras" in raw or b"tensorflow" in raw:
+    if contains(raw, b"keras") or contains(raw, b"tensorflow"):
         return True
     encoding = wide_encoding(raw)
     if encoding is None:

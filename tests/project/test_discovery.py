@@ -31,7 +31,7 @@ def tree(tmp_path: Path) -> Path:
 
 def _names(tree: Path, *paths: Path, **settings: object) -> list[str]:
     found = discover(paths or (tree,), lambda _: Settings(root=tree, **settings))  # type: ignore[arg-type]
-    return [path.relative_to(tree).as_posix() for path in found]
+    return [Path(path).relative_to(tree).as_posix() for path in found]
 
 
 def test_a_folder_gives_its_python_files_sorted_without_what_is_never_the_projects_own(tree):
