@@ -49,6 +49,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         "max_batch": arguments.max_batch,
         "what_if": arguments.what_if,
         "layers": arguments.layers,
+        "fallback": True,
     }
     request = request_for(target, arguments.model, options, settings)
     more = {"data_file": described.file} if described.file else {}
@@ -79,7 +80,14 @@ def request_for(
     from oomlint.estimate.slicing.script import slice_script
 
     values = options["arguments"]
-    sliced = slice_script(target.path, function=target.name, model=model, values=values, settings=settings)
+    sliced = slice_script(
+        target.path,
+        function=target.name,
+        model=model,
+        values=values,
+        settings=settings,
+        fallback=options.get("fallback", False),
+    )
     if sliced.replicas and options["replicas"] == 1:
         options["replicas"] = sliced.replicas
     return Request(target.text, source=sliced.text, names=sliced.names, **options)

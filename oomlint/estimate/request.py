@@ -29,6 +29,8 @@ class Request:
     `input_scale`: the sides of the input (height and width, or the length of a sequence; not features or channels)
     are this many times as long, rounded to a multiple of 32 where the whole ones are.
     `frozen`: this share of the model's layers that have weights, from the input on, is not trainable.
+
+    `fallback`: where the script's own step cannot be followed, its model with what is assumed (`worker/fallback.py`).
     """
 
     target: str
@@ -56,6 +58,7 @@ class Request:
     remat: bool = False
     input_scale: float = 1.0
     frozen: float = 0.0
+    fallback: bool = False
 
     def to_json(self) -> str:
         """As text for the child process."""

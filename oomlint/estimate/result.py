@@ -46,7 +46,9 @@ class Estimate:
 
     `parts` add up to `peak_bytes`, which is one replica's. `certainty` says for each part how it is known.
     `outside_pool` is memory that TensorFlow's allocator does not see (the CUDA context and the like).
-    `timeline` is the step in order of execution: the operation or layer, and the bytes alive while it runs.
+    `instead` says what of the script was not followed and what was estimated in its place, where that is not its own
+    step; these are the first of the `assumptions` as well. `timeline` is the step in order of execution: the
+    operation or layer, and the bytes alive while it runs.
     """
 
     target: str
@@ -71,6 +73,7 @@ class Estimate:
     max_batch: dict[str, int] | None = None  # batch_size, peak_bytes
     what_if: tuple[Remedy, ...] = ()
     assumptions: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
     seconds: float = 0.0
     resident_bytes: int = 0
     mode: str = "train"
@@ -89,6 +92,7 @@ class Estimate:
         content["timeline"] = tuple((name, size) for name, size in content["timeline"])
         content["what_if"] = tuple(Remedy(**row) for row in content["what_if"])
         content["assumptions"] = tuple(content["assumptions"])
+        content["instead"] = tuple(content.get("instead", ()))  # records of before have none
         return cls(**content)
 
 

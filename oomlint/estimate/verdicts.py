@@ -32,6 +32,7 @@ def headline(estimate: Estimate) -> str:
     """The answer in one sentence, for any report."""
     name = str(estimate.gpu.get("name") or "")
     where = f"on {name}" if find_gpu(name) else f"in {name}" if name else "on the GPU"
+    where += ", with what is assumed below" if estimate.instead else ""
     usable = int(estimate.gpu["usable_bytes"])
     if estimate.verdict == "fits":
         return f"Fits {where}: {amount(usable - estimate.peak_bytes)} to spare"
@@ -39,11 +40,14 @@ def headline(estimate: Estimate) -> str:
         return f"Does not fit {where}: {amount(estimate.peak_bytes - usable)} too much"
     low, high = estimate.range_bytes
     between = f"between {amount(low)} and {amount(high)}"
-    return f"Too close to call {where}: needs {between}, and there are {amount(usable)}"
+    words = "Cannot be told" if estimate.instead else "Too close to call"
+    return f"{words} {where}: needs {between}, and there are {amount(usable)}"
 
 
 def advice(estimate: Estimate) -> str:
     """What a verdict means for tonight; empty where it speaks for itself."""
+    if estimate.verdict == "tight" and estimate.instead:
+        return "Give what is assumed, and it can be told."
     if estimate.verdict == "tight":
         return f"It may run and still die later: {_TIGHT_NOTE}. Take a smaller batch."
     return ""

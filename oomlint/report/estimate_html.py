@@ -77,6 +77,9 @@ def _answer(estimate: Estimate) -> str:
             f"Each of the {estimate.replicas} GPUs needs this: replicas share the batch, not the model."
         )
     said = "".join(f"<p>{escape(note)}</p>" for note in notes if note)
+    if estimate.instead:
+        rows = "".join(f"<li>{escape(text)}</li>" for text in estimate.instead)
+        said = f"<p>Not the script's own step as it stands:</p><ul>{rows}</ul>{said}"
     return f"""<header class="{estimate.verdict}">
 <h1>{escape(headline(estimate))}</h1>
 <p class="about">{escape(estimate.target)}: {escape(words.subject(estimate))}</p>
@@ -190,7 +193,7 @@ def _remedies(estimate: Estimate) -> str:
 
 
 def _trust(estimate: Estimate) -> str:
-    said = [words.program(estimate), words.engine(estimate), *estimate.assumptions]
+    said = [words.program(estimate), words.engine(estimate), *words.assumed_besides(estimate)]
     if estimate.seconds:
         cost = f"found in {estimate.seconds:.1f} s"
         if estimate.resident_bytes:

@@ -75,6 +75,11 @@ def _answer(estimate: Estimate, page: _Page) -> Iterator[str]:
     for line in page.wrapped(headline(estimate), first=""):
         yield paint(line)
     yield from page.wrapped(f"{estimate.target}: {words.subject(estimate)}", first="")
+    if estimate.instead:
+        yield ""
+        yield from page.wrapped("Not the script's own step as it stands:", first="")
+        for text in estimate.instead:
+            yield from page.wrapped(text, "  - ")
     yield ""
     low, high = estimate.range_bytes
     usable = int(estimate.gpu["usable_bytes"])
@@ -186,7 +191,7 @@ def _trust(estimate: Estimate, page: _Page) -> Iterator[str]:
     yield from _heading("How far to trust it", page)
     yield from page.wrapped(words.program(estimate), "  - ")
     yield from page.wrapped(words.engine(estimate), "  - ")
-    for text in estimate.assumptions:
+    for text in words.assumed_besides(estimate):
         yield from page.wrapped(text, "  - ")
     if estimate.seconds:
         cost = f"found in {estimate.seconds:.1f} s"

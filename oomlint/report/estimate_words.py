@@ -51,6 +51,11 @@ def engine(estimate: Estimate) -> str:
     return f"engine graph: {how}"
 
 
+def assumed_besides(estimate: Estimate) -> list[str]:
+    """The assumptions that no report says first."""
+    return [text for text in estimate.assumptions if text not in estimate.instead]
+
+
 def largest(estimate: Estimate) -> str:
     """The largest batch in words; empty where nobody asked."""
     row = estimate.max_batch

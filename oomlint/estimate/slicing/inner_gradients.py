@@ -19,8 +19,8 @@ _TAKES = ("gradient", "jacobian", "batch_jacobian")
 _DEEP = 4  # functions within functions
 
 
-def inner_gradient(training: Training, functions: Functions) -> tuple[Unit, int] | None:
-    """Where the loss of a hand-written loop takes one."""
+def inner_gradient(training: Training, functions: Functions) -> tuple[Unit, int, bool] | None:
+    """Where the loss of a hand-written loop takes one, and whether that is of weights, to learn by it in there."""
     if not training.by_hand:
         return None
     waiting, seen = [(training.way[-1].scope, 0, False)], set[tuple[int, bool]]()
@@ -41,9 +41,13 @@ def inner_gradient(training: Training, functions: Functions) -> tuple[Unit, int]
                     if not isinstance(node, ast.Call):
                         continue
                     # Of weights, in what another tape records: the steps of an inner loop.
-                    learns = within and isinstance(node.func, ast.Attribute) and node.func.attr in _TAKES
-                    if _of_inputs(node, scope) or (learns and models_in(node, scope)):
-                        return scope.unit, node.lineno
+                    learns = isinstance(node.func, ast.Attribute) and node.func.attr in _TAKES
+                    learns = learns and (
+                        within or bool(recorded.get(id(node), set()) - {root_name(node.func)})
+                    )
+                    learns = learns and bool(models_in(node, scope))
+                    if _of_inputs(node, scope) or learns:
+                        return scope.unit, node.lineno, learns
     return None
 
 
@@ -64,16 +68,21 @@ def _watches(node: ast.AST, tape: str) -> bool:
     return False
 
 
-def _recorded(scope: Scope) -> set[int]:
-    """What stands in the blocks of tapes, as ids."""
-    return {
-        id(node)
-        for block in ast.walk(scope.node)
-        if isinstance(block, ast.With)
-        and any("GradientTape" in ast.unparse(one.context_expr) for one in block.items)
-        for statement in block.body
-        for node in ast.walk(statement)
-    }
+def _recorded(scope: Scope) -> dict[int, set[str]]:
+    """What stands in the blocks of tapes, as ids, with the names of the tapes that record it.
+
+    Of those that one statement opens, a GAN's two, a gradient by one of them is no matter of the other.
+    """
+    found: dict[int, set[str]] = {}
+    for block in ast.walk(scope.node):
+        if not isinstance(block, ast.With):
+            continue
+        tapes = [one.optional_vars for one in block.items if "GradientTape" in ast.unparse(one.context_expr)]
+        names = {one.id if isinstance(one, ast.Name) else "" for one in tapes}
+        for node in (inner for statement in block.body for inner in ast.walk(statement)) if names else ():
+            own = {root_name(node.func)} if isinstance(node, ast.Call) else set()
+            found.setdefault(id(node), set()).update(names if len(names) == 1 or not names & own else own)
+    return found
 
 
 def _entered(node: ast.AST, scope: Scope, functions: Functions) -> list[Scope]:

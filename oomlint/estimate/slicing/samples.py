@@ -27,8 +27,42 @@ _PLAIN = 3  # channels where nothing says them
 _LEAST, _MOST = 8, 4096  # sides of a picture: a `size` of 4 is something else
 
 
+# What brings pictures to one size, and the argument that says which.
+_RESIZING = {
+    "tf.image.resize": "size",
+    "tf.image.resize_with_pad": "target_height target_width",
+    "tf.image.resize_with_crop_or_pad": "target_height target_width",
+    "keras.ops.image.resize": "size",
+    "keras.utils.load_img": "target_size",
+    "cv2.resize": "dsize",
+}
+
+
 def sample_named(trace: Trace) -> tuple[tuple[int, ...], str] | None:
-    """Height, width and channels as the script's names say them, and which those are; None where they do not agree."""
+    """Height, width and channels as the script's names say them, or its calls that bring pictures to one size.
+
+    With them comes which those are; None where they do not agree.
+    """
+    return _of_names(trace) or _of_calls(trace)
+
+
+def _of_calls(trace: Trace) -> tuple[tuple[int, ...], str] | None:
+    """The one size to which every picture is brought, with three channels."""
+    found: dict[tuple[int, ...], str] = {}
+    for call in trace.calls(*_RESIZING):
+        told = [call.value(name) for name in _RESIZING[call.name].split()]
+        parts = [_sizes(deref(one)) for one in told if one is not None]
+        sizes = tuple(size for part in parts for size in part or ())
+        if len(sizes) != 2 or not all(_LEAST <= one <= _MOST for one in sizes):
+            return None
+        found.setdefault(sizes[::-1] if call.name == "cv2.resize" else sizes, call.name)
+    if len(found) != 1:
+        return None
+    ((size, name),) = found.items()
+    return (*size, _PLAIN), f"the size given to {name}"
+
+
+def _of_names(trace: Trace) -> tuple[tuple[int, ...], str] | None:
     found = [(name, sizes) for name, sizes in _said(trace) if not _OF_OTHERS.search(name)]
     channels = {sizes[0] for name, sizes in found if _CHANNELS.fullmatch(name) and len(sizes) == 1}
     depth = channels.pop() if len(channels) == 1 else None if channels else _PLAIN

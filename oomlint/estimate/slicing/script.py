@@ -14,6 +14,7 @@ from oomlint.documents.python_file import DocumentError
 from oomlint.documents.python_syntax import unwarned
 from oomlint.documents.reading import read
 from oomlint.dryrun import dry_run
+from oomlint.estimate.assumed import GRADIENTS, plain_step
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.slicing.batch import find_batch
@@ -84,10 +85,11 @@ def slice_script(
     model: str | None = None,
     values: dict[str, Any] | None = None,
     settings: Settings | None = None,
+    fallback: bool = False,
 ) -> Slice:
     """The slice of a script for its training call, or for a function of it. Raises EstimateError.
 
-    `settings` are its project's.
+    `settings` are its project's. `fallback`: a step that cannot be followed may be a plain one, which is said.
     """
     path = path.resolve()
 
@@ -96,7 +98,7 @@ def slice_script(
         program = Program(path, project_root(path.parent))
         trace = with_room(lambda: dry_run(parse(document), _Modules(program)))
         return with_room(
-            lambda: _sliced(program, trace, settings or Settings(), function, model, values or {})
+            lambda: _sliced(program, trace, settings or Settings(), function, model, values or {}, fallback)
         )
 
     return _or_error(path, sliced)
@@ -144,6 +146,7 @@ def _sliced(
     function: str,
     model: str | None,
     values: dict[str, Any],
+    fallback: bool = False,
 ) -> Slice:
     for one in list(ast.walk(program.main.tree)):  # so that the units are there before anything asks for them
         if isinstance(one, ast.ImportFrom):
@@ -181,7 +184,10 @@ def _sliced(
         )
         hint = "It is in the train_step of a keras.Model: write the step as one to have it estimated."
         if not keep_whole(training, needs):
-            raise EstimateError(message, "slice", str(inner[0].path), inner[1], hint)
+            error = EstimateError(message, "slice", str(inner[0].path), inner[1], hint)
+            if inner[2] or not fallback:
+                raise error
+            names |= {"plainly": "1", "assumed": plain_step(error, GRADIENTS).to_json()}
     names |= replicate(training, trace)
     names |= {"element_named": training.element_named} if training.element_named else {}
     if (sample := sample_named(trace)) is not None:

@@ -14,6 +14,8 @@ from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.state import state_of_all
 from oomlint.estimate.worker.subject import Footprint, Subject
 
+NOT_INCLUDED = "is trained too, and not included"
+
 
 def subjects(made: Made, request: Request, batch: int, assumptions: list[str]) -> list[Subject]:
     """Those that can be built; the others are named."""
@@ -21,13 +23,13 @@ def subjects(made: Made, request: Request, batch: int, assumptions: list[str]) -
     found = []
     for model, optimizer in made.others:
         if isinstance(model, Missing):
-            assumptions.append(f"{model.oomlint_name} is trained too, and not included: it could not be made")
+            assumptions.append(f"{model.oomlint_name} {NOT_INCLUDED}: it could not be made")
         if model is made.model or not isinstance(model, kinds):
             continue
         try:
             found.append(_subject(model, optimizer, made, request, batch))
         except Exception as error:  # the user's own code runs in there
-            assumptions.append(f"{model.name} is trained too, and not included: {_first_line(error)}")
+            assumptions.append(f"{model.name} {NOT_INCLUDED}: {_first_line(error)}")
     return found
 
 

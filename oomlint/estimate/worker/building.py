@@ -32,6 +32,7 @@ def build(request: Request) -> Subject:
         inner_functions,
         making,
         pairs,
+        plain_step,
         whole_steps,
     )
 
@@ -50,6 +51,8 @@ def build(request: Request) -> Subject:
                 f"of several trainings the one for {options}: give others with --arg NAME=VALUE"
             )
         assumptions += [request.names["said"]] if "said" in request.names else []
+        if "plainly" in request.names:
+            plain_step.make(made)
         whole = made.step is not None and request.mode == "train"
         if not whole:
             altering.alter(made, request)

@@ -111,9 +111,28 @@ def _entrance(model: Any) -> tuple[Any, str] | None:
 
 
 def _example(model: Any) -> str:
-    """A sample's shape such as its first layer takes."""
-    first = _first_layer(model)
-    return "128" if type(first).__name__ in ("Dense", "Embedding") else "224,224,3"
+    """A sample's shape such as its first layer takes, or one of its layers if that is the user's own."""
+    first = type(_first_layer(model)).__name__
+    if first in ("Dense", "Embedding"):
+        return "128"
+    kinds = {type(one).__name__ for one in _all_layers(model)}
+    if any("Conv2D" in kind or "Pooling2D" in kind for kind in kinds):
+        return "224,224,3"
+    if "Embedding" in kinds:
+        return "128"
+    if kinds & _OF_SEQUENCES:
+        return "128,16"
+    if first == "Flatten":
+        return "28,28,1"
+    return "128" if "Dense" in kinds else "224,224,3"
+
+
+_OF_SEQUENCES = frozenset("LSTM GRU SimpleRNN Bidirectional Conv1D MultiHeadAttention".split())
+
+
+def _all_layers(model: Any) -> list[Any]:
+    """The layers in a model and in its layers, as far as they are made yet."""
+    return list(model._flatten_layers()) if hasattr(model, "_flatten_layers") else []
 
 
 def _first_layer(model: Any) -> Any:

@@ -11,10 +11,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from oomlint.estimate.assumed import assumed_in, widened
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
 from oomlint.estimate.verdicts import range_of, verdict
+from oomlint.estimate.worker.fallback import estimated_instead
 from oomlint.estimate.worker.state import own_optimizers
 from oomlint.estimate.worker.subject import Footprint, Subject
 
@@ -51,7 +53,10 @@ def answer(request: Request) -> Estimate:
     except EstimateError as error:
         found = _with_names(with_named_sample(error, request))
         if found is None:
-            raise all_of(error, request, build, followed) from error
+            told = all_of(error, request, build, followed)
+            found = estimated_instead(told, request, _estimated)
+            if found is None:
+                raise told from error
         request, first = found
     whole = completed(request, first, _estimated)
     return replace(whole, seconds=round(time.monotonic() - started, 3), resident_bytes=_resident())
@@ -106,6 +111,7 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
     if how and program == "graph":
         between, words = _in_clusters(between, how, subject, request)
         footprint.assumptions.append(words)
+    between, instead = widened(between, footprint.parts, request), assumed_in(request).said
     return Estimate(
         target=request.target,
         engine=engine,  # type: ignore[arg-type]
@@ -126,7 +132,8 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
         layers=tuple(footprint.layers),
         timeline=tuple(footprint.timeline),
         peak_at=footprint.peak_at,
-        assumptions=tuple(dict.fromkeys([*subject.assumptions, *footprint.assumptions])),
+        assumptions=tuple(dict.fromkeys([*instead, *subject.assumptions, *footprint.assumptions])),
+        instead=instead,
         seconds=round(time.monotonic() - started, 3),
         mode=subject.mode,
     )

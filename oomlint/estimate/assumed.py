@@ -1,0 +1,76 @@
+"""What an estimate assumes in place of the script's own: in words, and how far off that may make the figure."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.places import row_of
+from oomlint.estimate.request import Request
+
+# Sizes of up to twice as much: a picture whose sides are twice as long takes four times, and so do the scores of
+# attention over a sequence of twice the length, or a layer between two widths that are. Downwards there is no such
+# limit (of a vector no part is the network's that a picture goes through): what stays between steps, a quarter of it.
+SIZES = (0.25, 4.0)
+# The need of the whole step as a share of a plain one's: of 33 models with batches of 32 and 512 from 0.67 to 4.9
+# (benchmarks/estimate/plain_steps.py).
+STEP = (0.5, 6.0)
+# The same where gradients of gradients are left out (of such steps 1.2 to 4.7).
+GRADIENTS = (0.5, 8.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """What was assumed, in words, and between which shares of the figure the truth may lie.
+
+    `sample`: that of a sample's sizes, so that the least is a share of what stays between steps.
+    """
+
+    said: tuple[str, ...]
+    least: float
+    most: float
+    sample: bool = False
+
+    def to_json(self) -> str:
+        """As text for the child process."""
+        return json.dumps(dataclasses.asdict(self))
+
+
+def plain_step(error: EstimateError, share: tuple[float, float]) -> Assumed:
+    """A plain step in place of the one that an error is about."""
+    where = f"{error.file}:{row_of(error.file, error.line)}: " if error.file and error.line else ""
+    said = (
+        f"the script's own step is not followed: {where}{error.message}",
+        "estimated in its place: one pass of the model forward and back, with a usual loss and its optimizer",
+        "what else the step keeps (other models, further passes, gradients of gradients) is not in the figure, and "
+        "the need may be several times as large",
+    )
+    return Assumed(said, *share)
+
+
+def with_words(request: Request, assumed: Assumed) -> Request:
+    """The request with what is assumed in it, beside what was before."""
+    before = assumed_in(request)
+    said = tuple(dict.fromkeys((*before.said, *assumed.said)))
+    both = Assumed(
+        said, before.least * assumed.least, before.most * assumed.most, before.sample or assumed.sample
+    )
+    return dataclasses.replace(request, names=request.names | {"assumed": both.to_json()})
+
+
+def assumed_in(request: Request) -> Assumed:
+    """What is assumed in a request; nothing in one of the script's own step."""
+    if "assumed" not in request.names:
+        return Assumed((), 1.0, 1.0)
+    content: dict[str, Any] = json.loads(request.names["assumed"])
+    return Assumed(tuple(content["said"]), content["least"], content["most"], content["sample"])
+
+
+def widened(between: tuple[int, int], parts: dict[str, int], request: Request) -> tuple[int, int]:
+    """The range with what is assumed in it."""
+    assumed = assumed_in(request)
+    low = parts["weights"] + parts["optimizer_state"] if assumed.sample else between[0]
+    return round(min(low, between[0]) * assumed.least), round(between[1] * assumed.most)

@@ -1,0 +1,80 @@
+"""The last of the ways to an estimate, where a script's own step cannot be followed: its model, with what is assumed.
+
+Two things may be assumed: sizes that only the data tells, if examples of them make the model, and a plain step, one
+pass forward and back with a usual loss, in place of the script's. Neither is silent: what was not followed, what was
+estimated in its place and how to say it better are the first lines of the report, and the range is as wide as what
+was assumed makes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+
+from oomlint.estimate.assumed import SIZES, STEP, Assumed, plain_step, with_words
+from oomlint.estimate.descriptions import read_data
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.request import Request
+from oomlint.estimate.result import Estimate
+from oomlint.estimate.worker import beside
+
+_NOT_FOLLOWED = ("slice", "build", "engine")
+_VALUE = re.compile(r"[\d.]+|\d+(?:x\d+)*( \w+)?( <\d+)?")
+
+Estimated = Callable[[Request], Estimate]
+
+
+def estimated_instead(
+    error: EstimateError, request: Request, estimated: Estimated
+) -> tuple[Request, Estimate] | None:
+    """The first way that gives an estimate, and the request that it is the answer to."""
+    if not request.fallback or not request.source or "function" in request.names:
+        return None
+    if error.kind not in _NOT_FOLLOWED:
+        return None
+    for changed in _ways(error, request):
+        try:
+            found = estimated(changed)
+        except Exception:  # the user's own code, with what is only assumed
+            continue
+        if any(beside.NOT_INCLUDED in one for one in found.assumptions):
+            continue  # of models that are trained together it may be the larger one that is left out
+        return changed, found
+    return None
+
+
+def _ways(error: EstimateError, request: Request) -> Iterator[Request]:
+    if error.needs:
+        with_sizes = _with_sizes(error, request)
+        if with_sizes is not None:
+            yield with_sizes
+            yield _plainly(error, with_sizes)
+    elif not error.asked and not error.parts:
+        yield _plainly(error, request)
+
+
+def _with_sizes(error: EstimateError, request: Request) -> Request | None:
+    """The request with the examples, where they are sizes: of a choice between networks nobody can say which."""
+    if not all(_VALUE.fullmatch(one.partition("=")[2]) for one in error.needs):
+        return None
+    whole = ", ".join(error.needs)
+    described = read_data([whole])
+    what = error.message.rpartition(": ")[2] if error.needs and ": " in error.message else error.message
+    said = (
+        f"what only the data tells is not known: {what}",
+        f"assumed in its place, a usual size that the model takes: {whole}. Give your own: --data '{whole}'",
+        "the range is for sizes of up to twice as much, which is up to four times the memory, or less",
+    )
+    changed = dataclasses.replace(
+        request,
+        data=request.data | described.arrays,
+        arguments=request.arguments | described.values,
+    )
+    return with_words(changed, Assumed(said, *SIZES, sample=True))
+
+
+def _plainly(error: EstimateError, request: Request) -> Request:
+    """The request for the same model with a plain step."""
+    changed = dataclasses.replace(request, names=request.names | {"plainly": "1"})
+    return with_words(changed, plain_step(error, STEP))
