@@ -52,7 +52,7 @@ def plain(case: models.Case, batch: int) -> int:
         compiling.compile_model(made, request, outputs, [])
         y = data_specs.targets(made, outputs, batch, [])
         compiling.build_slots(made.model, x, y)
-        others = beside.subjects(made, request, batch, [])
+        others = beside.subjects(made, x, outputs, request, batch, [])
     subject = Subject(made.model, (x,) if y is None else (x, y), others=others, one_step=True)
     found = engine.footprint(subject, "graph", "T4")
     if others:

@@ -40,6 +40,8 @@ def headline(estimate: Estimate) -> str:
         return f"Does not fit {where}: {amount(estimate.peak_bytes - usable)} too much"
     low, high = estimate.range_bytes
     between = f"between {amount(low)} and {amount(high)}"
+    if high <= usable:  # of models that are trained together one is left out
+        return f"Cannot be told {where}: needs at least {amount(low)}, and there are {amount(usable)}"
     words = "Cannot be told" if estimate.instead else "Too close to call"
     return f"{words} {where}: needs {between}, and there are {amount(usable)}"
 

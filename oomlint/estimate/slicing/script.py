@@ -188,6 +188,9 @@ def _sliced(
             if inner[2] or not fallback:
                 raise error
             names |= {"plainly": "1", "assumed": plain_step(error, GRADIENTS).to_json()}
+    elif training.by_hand and training.others and training.others[0].way[-1].scope is training.way[-1].scope:
+        if keep_whole(training, needs):
+            names["together"] = "1"  # else each by itself
     names |= replicate(training, trace)
     names |= {"element_named": training.element_named} if training.element_named else {}
     if (sample := sample_named(trace)) is not None:

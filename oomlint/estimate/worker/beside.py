@@ -7,18 +7,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker.generation import present
+from oomlint.estimate.worker.generation import present, tree
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.state import state_of_all
-from oomlint.estimate.worker.subject import Footprint, Subject
+from oomlint.estimate.worker.subject import Footprint, Spec, Subject
 
 NOT_INCLUDED = "is trained too, and not included"
 
 
-def subjects(made: Made, request: Request, batch: int, assumptions: list[str]) -> list[Subject]:
-    """Those that can be built; the others are named."""
+def subjects(
+    made: Made, x: Any, outputs: Any, request: Request, batch: int, assumptions: list[str]
+) -> list[Subject]:
+    """Those that can be built; the others are named.
+
+    One that says nothing of its input takes what the first is given, or what that gives, if it can.
+    """
+    likely = [x, *_specs(outputs, batch)]
     kinds = tuple(keras.Model for keras in present())
     found = []
     for model, optimizer in made.others:
@@ -27,20 +34,47 @@ def subjects(made: Made, request: Request, batch: int, assumptions: list[str]) -
         if model is made.model or not isinstance(model, kinds):
             continue
         try:
-            found.append(_subject(model, optimizer, made, request, batch))
+            found.append(_subject(model, optimizer, made, request, batch, likely))
         except Exception as error:  # the user's own code runs in there
             assumptions.append(f"{model.name} {NOT_INCLUDED}: {_first_line(error)}")
     return found
 
 
-def _subject(model: Any, optimizer: Any, main: Made, request: Request, batch: int) -> Subject:
+def _specs(outputs: Any, batch: int) -> list[Spec]:
+    """What the one output of a model is like, where that is known."""
+    leaves = [] if outputs is None else tree().flatten(outputs)
+    if len(leaves) != 1 or None in tuple(leaves[0].shape)[1:]:
+        return []
+    dtype = leaves[0].dtype
+    return [Spec((batch, *tuple(leaves[0].shape)[1:]), str(getattr(dtype, "name", dtype)))]
+
+
+def _input_and_outputs(
+    model: Any, made: Made, request: Request, batch: int, likely: list[Any]
+) -> tuple[Any, Any]:
+    from oomlint.estimate.worker import compiling, data_specs
+
+    try:
+        x = data_specs.inputs(made, request, batch, [])
+    except EstimateError:
+        for one in likely:
+            try:
+                return one, compiling.built_outputs(model, one)
+            except EstimateError:
+                continue
+        raise
+    return x, compiling.built_outputs(model, x)
+
+
+def _subject(
+    model: Any, optimizer: Any, main: Made, request: Request, batch: int, likely: list[Any]
+) -> Subject:
     from oomlint.estimate.worker import compiling, data_specs
 
     known = hasattr(optimizer, "apply_gradients") and not isinstance(optimizer, Missing)
     made = Made(model, optimizer=optimizer if known else None, by_hand=main.by_hand)
     plain = dataclasses.replace(request, input_shape=None, optimizer=None, loss=None)
-    x = data_specs.inputs(made, plain, batch, [])
-    outputs = compiling.built_outputs(model, x)
+    x, outputs = _input_and_outputs(model, made, plain, batch, likely)
     compiling.compile_model(made, plain, outputs, [])
     y = data_specs.targets(made, outputs, batch, [])
     with as_compiled(model):

@@ -53,6 +53,8 @@ def build(request: Request) -> Subject:
         assumptions += [request.names["said"]] if "said" in request.names else []
         if "plainly" in request.names:
             plain_step.make(made)
+        if "together" in request.names and "whole" not in request.names:
+            made.step = None
         whole = made.step is not None and request.mode == "train"
         if not whole:
             altering.alter(made, request)
@@ -74,7 +76,7 @@ def build(request: Request) -> Subject:
         if y is None:
             y = pairs.second_of(made, x, outputs, batch, assumptions)
         compiling.build_slots(made.model, x, y)
-        others = beside.subjects(made, request, batch, assumptions)
+        others = beside.subjects(made, x, outputs, request, batch, assumptions)
     data = (x,) if y is None else (x, y)
     by_hand = bool(made.by_hand)
     return Subject(made.model, data, "train", assumptions, others, one_step=by_hand, outputs=outputs)

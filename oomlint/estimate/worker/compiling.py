@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import re
 from typing import Any
 
@@ -182,8 +183,29 @@ def _in_place_of(optimizer: Any, model: Any, assumptions: list[str]) -> Any:
     why = f"{type(optimizer).__name__} is no optimizer of the Keras that is installed"
     if isinstance(optimizer, Missing):
         why = " ".join(str(optimizer.oomlint_cause or "it is not known").split())[:120]
-    assumptions.append(f"{ASSUMED_OPTIMIZER}Adam: the script's own cannot be made ({why})")
-    return keras_of(model).optimizers.Adam()
+    kinds, keras = _slots(optimizer), keras_of(model)
+    if kinds is None or kinds > 1:
+        assumptions.append(f"{ASSUMED_OPTIMIZER}Adam: the script's own cannot be made ({why})")
+        return keras.optimizers.Adam()
+    like = "SGD with momentum" if kinds else "SGD"
+    kept = "one number" if kinds else "none"
+    assumptions.append(
+        f"{ASSUMED_OPTIMIZER}{like}: the script's own, which cannot be made ({why}), keeps {kept} for each weight, too"
+    )
+    return keras.optimizers.SGD(0.01, momentum=0.9 if kinds else 0.0)
+
+
+# Where an optimizer of Keras 2 makes what it keeps for each weight: `self.add_slot(var, "momentum")`.
+_SLOT = re.compile(r"""\.add_slot\(\s*\w+\s*,\s*["'](\w+)["']""")
+
+
+def _slots(optimizer: Any) -> int | None:
+    """How many numbers an optimizer of the user's own keeps for each weight; None where its code does not say it."""
+    makes = getattr(type(optimizer), "_create_slots", None)
+    try:
+        return None if makes is None else len(set(_SLOT.findall(inspect.getsource(makes))))
+    except (OSError, TypeError):
+        return None
 
 
 def optimizer_named(text: str, keras: Any = None) -> Any:

@@ -25,6 +25,24 @@ _VALUE = re.compile(r"[\d.]+|\d+(?:x\d+)*( \w+)?( <\d+)?")
 Estimated = Callable[[Request], Estimate]
 
 
+def together_or_apart(request: Request, estimated: Estimated) -> tuple[Request, Estimate]:
+    """The estimate, and the request that it is of: a step of several models whole if it can be, else each by itself."""
+    if "together" in request.names:
+        whole = dataclasses.replace(request, names=request.names | {"whole": "1"})
+        try:
+            return whole, estimated(whole)
+        except Exception:  # the user's own code, with data that is only like it
+            request = with_words(request, Assumed(_APART, *STEP)) if request.fallback else request
+    return request, estimated(request)
+
+
+_APART = (
+    "the step trains several models, and cannot be followed whole: estimated is the sum of what each takes by itself",
+    "passes of one through another, and of one several times, are not in the figure: the need may be several times "
+    "as large",
+)
+
+
 def estimated_instead(
     error: EstimateError, request: Request, estimated: Estimated
 ) -> tuple[Request, Estimate] | None:

@@ -16,7 +16,8 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
 from oomlint.estimate.verdicts import range_of, verdict
-from oomlint.estimate.worker.fallback import estimated_instead
+from oomlint.estimate.worker.beside import NOT_INCLUDED
+from oomlint.estimate.worker.fallback import estimated_instead, together_or_apart
 from oomlint.estimate.worker.state import own_optimizers
 from oomlint.estimate.worker.subject import Footprint, Subject
 
@@ -49,7 +50,7 @@ def answer(request: Request) -> Estimate:
 
     started = time.monotonic()
     try:
-        first = _estimated(request)
+        request, first = together_or_apart(request, _estimated)
     except EstimateError as error:
         found = _with_names(with_named_sample(error, request))
         if found is None:
@@ -112,6 +113,10 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
         between, words = _in_clusters(between, how, subject, request)
         footprint.assumptions.append(words)
     between, instead = widened(between, footprint.parts, request), assumed_in(request).said
+    answered = verdict(between, request.usable_bytes)
+    left_out = tuple(one for one in subject.assumptions if NOT_INCLUDED in one)
+    if left_out and answered == "fits":
+        instead, answered = (*left_out, *instead), "tight"
     return Estimate(
         target=request.target,
         engine=engine,  # type: ignore[arg-type]
@@ -128,7 +133,7 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
         parts=footprint.parts,
         certainty=footprint.certainty,
         outside_pool=footprint.outside_pool,
-        verdict=verdict(between, request.usable_bytes),
+        verdict=answered,
         layers=tuple(footprint.layers),
         timeline=tuple(footprint.timeline),
         peak_at=footprint.peak_at,

@@ -1,0 +1,134 @@
+"""Steps by hand that train several models: followed whole where they can be, and nothing that is left out is silent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from estimate.test_fallback import answered
+
+from oomlint.estimate.assumed import STEP
+
+PAIR = """
+    import tensorflow as tf
+    from keras import Sequential, Model, layers, optimizers
+    {models}
+    makers, judges = optimizers.Adam(), optimizers.SGD()
+    entropy = tf.keras.losses.BinaryCrossentropy(from_logits=True)
+    @tf.function
+    def step({given}):
+        with tf.GradientTape() as one, tf.GradientTape() as two:
+            made = maker(tf.random.normal((16, 20)), training=True)
+            real, false = judge(pictures, training=True), judge(made, training=True)
+            gain = entropy(tf.ones_like(false), false)
+            loss = entropy(tf.ones_like(real), real) + entropy(tf.zeros_like(false), false)
+        makers.apply_gradients(zip(one.gradient(gain, maker.trainable_variables), maker.trainable_variables))
+        judges.apply_gradients(zip(two.gradient(loss, judge.trainable_variables), judge.trainable_variables))
+    for {given} in outside().batch(16):
+        step({given})
+"""
+PLAIN = """
+    maker = Sequential([layers.Input((20,)), layers.Dense(16 * 16 * 3), layers.Reshape((16, 16, 3))])
+    judge = Sequential([
+        layers.Input((16, 16, 3)), layers.Conv2D(64, 3, padding="same"), layers.LeakyReLU(), layers.Flatten(), layers.Dense(1),
+    ])
+"""
+KEPT = 16 * 16 * 16 * 64 * 4  # a batch of what the convolution gives, in bytes
+
+
+def test_a_step_of_two_models_is_followed_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    found = answered(tmp_path, PAIR.format(models=PLAIN, given="pictures"), monkeypatch)
+    assert found.instead == ()
+    assert found.optimizer == "Adam + SGD"
+    assert any("followed whole, with pictures float32[16, 16, 16, 3]" in one for one in found.assumptions)
+    # The judge sees real pictures and made ones: what it keeps of both is there when the tapes end.
+    assert found.peak_bytes > 2 * KEPT
+    weights = (20 * 768 + 768) + (3 * 9 * 64 + 64) + (16 * 16 * 64 + 1)
+    assert 4 * weights <= found.parts["weights"] < 4 * weights + 512
+
+
+def test_what_is_not_known_of_its_data_leaves_the_sum_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = PAIR.format(models=PLAIN, given="pictures, labels")
+    found = answered(tmp_path, text, monkeypatch)
+    silent = answered(tmp_path, text, monkeypatch, fallback=False)
+    assert "the sum of what each takes by itself" in found.instead[0]
+    assert (silent.instead, silent.peak_bytes) == ((), found.peak_bytes)
+    assert found.range_bytes[1] == pytest.approx(silent.range_bytes[1] * STEP[1], abs=2)
+
+
+OF_CLASSES = """
+    class Maker(Model):
+        def __init__(self):
+            super().__init__()
+            self.wide, self.shaped = layers.Dense(16 * 16 * 3), layers.Reshape((16, 16, 3))
+        def call(self, x, training=False):
+            return self.shaped(self.wide(x))
+    class Judge(Model):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.flat, self.outer = layers.Conv2D(64, 3, padding="same"), layers.Flatten(), layers.Dense(1)
+        def call(self, x, training=False):
+            return self.outer(self.flat(self.inner(x)))
+    maker = Sequential([layers.Input((20,)), Maker()])
+    judge = Judge()
+"""
+
+
+def test_one_that_says_nothing_of_its_input_takes_what_the_other_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    found = answered(tmp_path, PAIR.format(models=OF_CLASSES, given="pictures, labels"), monkeypatch)
+    weights = (20 * 768 + 768) + (3 * 9 * 64 + 64) + (16 * 16 * 64 + 1)
+    assert 4 * weights <= found.parts["weights"] < 4 * weights + 512
+    assert not any("not included" in one for one in found.assumptions)
+
+
+def test_of_a_model_that_is_left_out_nothing_is_said_to_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from oomlint.estimate.verdicts import headline
+
+    models = PLAIN.replace("layers.Reshape", "nowhere.Reshape")
+    found = answered(tmp_path, PAIR.format(models=models, given="pictures, labels"), monkeypatch)
+    assert found.verdict == "tight"
+    assert "is trained too, and not included" in found.instead[0]
+    assert "needs at least" in headline(found)
+
+
+OWN_OPTIMIZER = """
+    import keras, tensorflow as tf
+    from tensorflow.python.keras.optimizer_v2.optimizer_v2 import OptimizerV2
+    class Own(OptimizerV2):
+        def __init__(self, name="own", **more):
+            super().__init__(name, **more)
+        def _create_slots(self, variables):
+            for one in variables:
+                {slots}
+    model = keras.Sequential([keras.Input((500,)), keras.layers.Dense(300), keras.layers.Dense(1)])
+    optimizer = Own()
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    for x, y in outside().batch(16):
+        step(x, y)
+"""
+PARAMETERS = 500 * 300 + 300 + 301
+
+
+@pytest.mark.parametrize(
+    ("slots", "name", "kept"),
+    [
+        ("pass", "SGD", 0),
+        ('self.add_slot(one, "v")', "SGD", 1),
+        ('self.add_slot(one, "m"), self.add_slot(one, "v")', "Adam", 2),
+    ],
+)
+def test_an_optimizer_that_cannot_be_made_keeps_as_much_as_its_code_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slots: str, name: str, kept: int
+):
+    found = answered(tmp_path, OWN_OPTIMIZER.format(slots=slots), monkeypatch)
+    assert found.optimizer == name
+    assert 0 <= found.parts["optimizer_state"] - 4 * kept * PARAMETERS < 512
+    assert any("cannot be made" in one for one in found.assumptions)
