@@ -100,7 +100,8 @@ def test_nothing_in_it_is_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         build(tmp_path, _CRITIC.replace("PARAMETERS", "images"), monkeypatch, optimizer="sgd")
 
 
-def test_a_method_of_a_trainer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("variables", ["self.net.trainable_variables", "self.params"])
+def test_a_method_of_a_trainer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: str):
     text = """
 import tensorflow as tf
 
@@ -108,6 +109,7 @@ class Solver:
     def __init__(self, width):
         self.net = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(width, "tanh"), tf.keras.layers.Dense(1)])
         self.optimizer = tf.keras.optimizers.Adam()
+        self.params = self.net.trainable_variables
 
     def residual(self, points):
         with tf.GradientTape() as tape:
@@ -118,15 +120,15 @@ class Solver:
     def step(self, points):
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean(self.residual(points) ** 2)
-        found = tape.gradient(loss, self.net.trainable_variables)
-        self.optimizer.apply_gradients(zip(found, self.net.trainable_variables))
+        found = tape.gradient(loss, VARIABLES)
+        self.optimizer.apply_gradients(zip(found, VARIABLES))
         return loss
 
 solver = Solver(7)
 for points in samples:
     print(solver.step(points))
 """
-    subject = build(tmp_path, text, monkeypatch, batch_size=50)
+    subject = build(tmp_path, text.replace("VARIABLES", variables), monkeypatch, batch_size=50)
     assert subject.data == (Spec((50, 2), "float32"),)
     assert subject.model.run_eagerly
     assert _state(subject)["optimizer_state"] >= 2 * 4 * (2 * 7 + 7 + 7 + 1)

@@ -31,11 +31,31 @@ def models_in(call: ast.AST, scope: Scope) -> list[ast.expr]:
             if bound & names and _is_sum(value):
                 _take(value, found)
     if not found:
+        found |= _of_attributes(call, scope)
+    if not found:
         for method in _handing_out(call, scope):
             for statement in statements(method.node.body):
                 if isinstance(statement, ast.Return) and statement.value is not None:
                     found |= _of_self(statement.value, method)
     return list(found.values())
+
+
+def _of_attributes(call: ast.AST, scope: Scope) -> dict[str, ast.expr]:
+    """The models whose variables an attribute of the object holds: `self.params = self.net.trainable_variables`."""
+    names = {
+        node.attr
+        for node in ast.walk(call)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    }
+    found: dict[str, ast.expr] = {}
+    for method in scope.unit.scopes.values() if scope.owner is not None and names else ():
+        for statement in statements(method.node.body) if method.owner is scope.owner else ():
+            match statement:
+                case ast.Assign(
+                    targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value
+                ) if name in names and _is_sum(value):
+                    found |= _of_self(value, method)
+    return found
 
 
 def _handing_out(call: ast.AST, scope: Scope) -> list[Scope]:

@@ -12,11 +12,12 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator
 
-from oomlint.estimate.assumed import SIZES, STEP, Assumed, plain_step, with_words
+from oomlint.estimate.assumed import GRADIENTS, SIZES, STEP, Assumed, plain_step, with_words
 from oomlint.estimate.descriptions import read_data
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
+from oomlint.estimate.slicing.whole_steps import STEP as WHOLE_STEP
 from oomlint.estimate.worker import beside
 
 _NOT_FOLLOWED = ("slice", "build", "engine")
@@ -68,7 +69,7 @@ def _ways(error: EstimateError, request: Request) -> Iterator[Request]:
         if with_sizes is not None:
             yield with_sizes
             yield _plainly(error, with_sizes)
-    elif not error.asked and not error.parts:
+    elif not error.asked and (not error.parts or _is_whole(request)):
         yield _plainly(error, request)
 
 
@@ -95,4 +96,9 @@ def _with_sizes(error: EstimateError, request: Request) -> Request | None:
 def _plainly(error: EstimateError, request: Request) -> Request:
     """The request for the same model with a plain step."""
     changed = dataclasses.replace(request, names=request.names | {"plainly": "1"})
-    return with_words(changed, plain_step(error, STEP))
+    return with_words(changed, plain_step(error, GRADIENTS if _is_whole(request) else STEP))
+
+
+def _is_whole(request: Request) -> bool:
+    """Whether the step was to be followed as the function that it is, for what its loss takes gradients of."""
+    return f"step={WHOLE_STEP}" in request.source and "together" not in request.names
