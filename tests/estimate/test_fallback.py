@@ -248,6 +248,6 @@ def test_reports_say_first_what_was_not_followed():
 
 
 def test_a_verdict_that_hangs_on_what_is_assumed_says_so():
-    found = made_by_hand(instead=("x",), verdict="tight")
+    found = made_by_hand(instead=("x",), usable=5_100 << 20)  # of 5,079 MiB, 2% less to 3% more
     assert headline(found).startswith("Cannot be told on T4, with what is assumed below: needs between ")
     assert advice(found) == "Give what is assumed, and it can be told."

@@ -95,6 +95,40 @@ def test_of_a_model_that_is_left_out_nothing_is_said_to_fit(tmp_path: Path, monk
     assert "needs at least" in headline(found)
 
 
+ROUNDS = """
+    import tensorflow as tf
+    from keras import Sequential, layers, optimizers
+    maker = Sequential([layers.Input((20,)), layers.Dense(16 * 16 * 3), layers.Reshape((16, 16, 3))])
+    judge = Sequential([layers.Input((16, 16, 3)), layers.Flatten(), layers.Dense(1)])
+    idle = Sequential([layers.Input((16, 16, 3)), layers.Flatten(), layers.Dense(1)])
+    makers, judges = optimizers.Adam(), optimizers.SGD()
+    @tf.function
+    def make():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(judge(maker(tf.random.normal((16, 20)))))
+        makers.apply_gradients(zip(tape.gradient(loss, maker.trainable_variables), maker.trainable_variables))
+    @tf.function
+    def tell(pictures):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(judge(pictures))
+        judges.apply_gradients(zip(tape.gradient(loss, judge.trainable_variables), judge.trainable_variables))
+    def again(pictures):
+        make()
+        tell(pictures)
+    for pictures in outside().batch(16):
+        {called}
+"""
+
+
+@pytest.mark.parametrize("called", ["again(pictures)", "make(), tell(pictures)"])
+def test_two_steps_that_a_round_takes_are_of_both_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: str
+):
+    found = answered(tmp_path, ROUNDS.format(called=called), monkeypatch)
+    weights = (20 * 768 + 768) + 769
+    assert 4 * weights <= found.parts["weights"] < 4 * weights + 512
+
+
 OWN_OPTIMIZER = """
     import keras, tensorflow as tf
     from tensorflow.python.keras.optimizer_v2.optimizer_v2 import OptimizerV2

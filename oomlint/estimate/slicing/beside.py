@@ -66,6 +66,8 @@ def _in_the_next_step(other: Training, training: Training) -> bool:
     around, beside = _loops(ours), _loops(theirs)
     # The critic may take several steps for one of the generator's.
     together = bool(around and beside) and (around[0] in beside or beside[0] in around)
+    if not (around or beside) and len(training.way) > 2:  # a function that is a round, called in the loop
+        together = not isinstance(ours.scope.node, ast.Module) and bool(_loops(training.way[-3]))
     return together and _is_seen(other.receiver, other, training)
 
 

@@ -188,9 +188,8 @@ def _sliced(
             if inner[2] or not fallback:
                 raise error
             names |= {"plainly": "1", "assumed": plain_step(error, GRADIENTS).to_json()}
-    elif training.by_hand and training.others and training.others[0].way[-1].scope is training.way[-1].scope:
-        if keep_whole(training, needs):
-            names["together"] = "1"  # else each by itself
+    elif training.by_hand and training.others and _in_one_function(training) and keep_whole(training, needs):
+        names["together"] = "1"  # if it can be, else each by itself
     names |= replicate(training, trace)
     names |= {"element_named": training.element_named} if training.element_named else {}
     if (sample := sample_named(trace)) is not None:
@@ -205,6 +204,10 @@ def _sliced(
     if training.unit is not program.main:
         names["trained_in"] = str(training.unit.path)
     return Slice(text, names, training.replicas or 0, training)
+
+
+def _in_one_function(training: Training) -> bool:
+    return all(one.way[-1].scope is training.way[-1].scope for one in training.others)
 
 
 def _require_function(program: Program, needs: Needs, function: str) -> None:
