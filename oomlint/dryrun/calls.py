@@ -48,10 +48,11 @@ Arguments = tuple[Argument, ...]
 class Activation:
     """One running function: what it has returned and yielded so far."""
 
-    __slots__ = ("function", "in_order", "leaving", "returned", "times", "yielded")
+    __slots__ = ("counted", "function", "in_order", "leaving", "returned", "times", "yielded")
 
     def __init__(self, function: Function | None) -> None:
         self.function = function
+        self.counted = 0  # how often it was entered within itself, given a number
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
         self.in_order = True  # each of them was yielded once, under no branch

@@ -228,6 +228,11 @@ def test_cost_is_linear_in_the_size_of_the_script(shape: Callable[[int], str]) -
     assert large <= max(2.3 * small, allowed)
 
 
+def test_a_function_that_calls_itself_twice_with_numbers_costs_no_power_of_two() -> None:
+    search = "def search(low, high):\n    middle = (low + high) // 2\n    search(low, middle)\n    search(middle, high)\n"
+    assert trace_of(search + "search(0, 1_000_000)\n").steps <= 220  # 34 entries of six; 2**8 were 1,533
+
+
 @pytest.mark.parametrize("shape", [_flat, _branches, _doubling_uncalled])
 def test_plain_scripts_cost_a_few_steps_per_line(shape: Callable[[int], str]) -> None:
     assert trace_of(shape(300)).steps <= 4 * len(shape(300).splitlines())
