@@ -251,3 +251,29 @@ def test_a_verdict_that_hangs_on_what_is_assumed_says_so():
     found = made_by_hand(instead=("x",), usable=5_100 << 20)  # of 5,079 MiB, 2% less to 3% more
     assert headline(found).startswith("Cannot be told on T4, with what is assumed below: needs between ")
     assert advice(found) == "Give what is assumed, and it can be told."
+
+
+# --- settings that are not there ---------------------------------------------------------------------
+
+SETTINGS = """
+    import keras
+    from {module} import settings
+    size = settings.get("batch_size", 48)
+    model = keras.Sequential([keras.Input((7,)), keras.layers.Dense(settings.get("width", 12))])
+    model.compile("adam", "mse")
+    model.fit(x, y, batch_size=size, epochs=settings.get("epochs", 3))
+"""
+
+
+def test_settings_that_are_not_there_have_the_default_that_they_are_asked_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    found = answered(tmp_path, SETTINGS.format(module="library_of_settings"), monkeypatch)
+    assert (found.batch_size, found.instead) == (48, ())
+    assert found.parts["weights"] // 4 >= 7 * 12 + 12
+    words = "width is 12, the script's default for settings that are not known (another: --arg width=VALUE)"
+    assert words in found.assumptions
+    text = SETTINGS.format(module="library_of_settings")
+    other = answered(tmp_path, text, monkeypatch, arguments={"width": 24})
+    assert other.layers[0].parameters == 2 * found.layers[0].parameters
+    assert not any("width is" in one for one in other.assumptions)

@@ -59,7 +59,7 @@ def run(request: Request, assumptions: list[str]) -> Made:
             elif not _of_none(error):
                 raise
             continue
-        assumptions += said + notes
+        assumptions += said + notes + stand_ins.defaults()
         return made
 
 

@@ -35,6 +35,19 @@ class TrainedSignal(BaseException):
         self.facts = facts
 
 
+# What settings that are not there were asked for with a default: `config.get("batch_size", 100)`.
+DEFAULTS: dict[str, Any] = {}
+
+
+def defaults() -> list[str]:
+    """What is to be said of these."""
+    return [
+        f"{name} is {value}, the script's default for settings that are not known (another: --arg {name}=VALUE)"
+        for name, value in DEFAULTS.items()
+        if name not in GIVEN
+    ]
+
+
 # What an environment has that an agent's sizes are taken of.
 SPACES = ("observation_space", "action_space")
 
@@ -78,8 +91,16 @@ class Missing:
             return (Missing("the number of samples"), *INPUT_SHAPE[0])
         return self._derived(f"{self.oomlint_name}.{name}")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Missing:
-        """Not known either."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Not known either, but for a default that the call gives."""
+        if self.oomlint_name.endswith(".get") and len(args) == 2 and not kwargs and isinstance(args[0], str):
+            key, default = args
+            if (
+                key in GIVEN
+                or isinstance(default, bool)
+                or (isinstance(default, int | float | str) and default)
+            ):
+                return GIVEN.get(key, DEFAULTS.setdefault(key, default))
         return self._derived(f"{self.oomlint_name}(...)")
 
     def __getitem__(self, key: Any) -> Any:
