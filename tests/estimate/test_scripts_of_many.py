@@ -742,3 +742,31 @@ def test_an_array_that_is_missing_is_asked_for_by_its_shape(tmp_path: Path, monk
     """
     error, _ = refused(tmp_path, text, monkeypatch)
     assert "--data train_data=1000x16" in error.hint
+
+
+def test_of_sizes_with_which_the_step_fails_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+import keras, tensorflow as tf
+
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.outer = keras.layers.Dense(3)
+
+    def call(self, x):
+        return self.outer(x)
+
+    def train_step(self, data):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self(data) - tf.zeros((5, 7, 11)))
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        return {"loss": loss}
+
+net = Net()
+net.compile("adam")
+net.fit(outside())
+"""
+    error = proposed(tmp_path, text, monkeypatch)
+    assert error.needs == ("x=32x128",)
+    assert "Give it with --data. With these sizes the model is made, and its step fails: " in error.hint
+    assert "Dimensions must be equal" in error.hint

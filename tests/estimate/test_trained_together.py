@@ -58,6 +58,12 @@ def test_what_is_not_known_of_its_data_leaves_the_sum_of_both(
     assert found.range_bytes[1] == pytest.approx(silent.range_bytes[1] * STEP[1], abs=2)
 
 
+def test_what_would_save_memory_is_asked_of_each_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    found = answered(tmp_path, PAIR.format(models=PLAIN, given="pictures"), monkeypatch, what_if=True)
+    assert "is not followed whole" in found.instead[0]
+    assert any("mixed precision" in one.change for one in found.what_if)
+
+
 OF_CLASSES = """
     class Maker(Model):
         def __init__(self):

@@ -8,6 +8,7 @@ was assumed makes it.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Callable, Iterator
@@ -30,15 +31,15 @@ def together_or_apart(request: Request, estimated: Estimated) -> tuple[Request, 
     """The estimate, and the request that it is of: a step of several models whole if it can be, else each by itself."""
     if "together" in request.names:
         whole = dataclasses.replace(request, names=request.names | {"whole": "1"})
-        try:
-            return whole, estimated(whole)
-        except Exception:  # the user's own code, with data that is only like it
-            request = with_words(request, Assumed(_APART, *STEP)) if request.fallback else request
+        if not request.what_if:  # that changes models, and nothing in a step that is followed whole
+            with contextlib.suppress(Exception):  # the user's own code, with data that is only like it
+                return whole, estimated(whole)
+        request = with_words(request, Assumed(_APART, *STEP)) if request.fallback else request
     return request, estimated(request)
 
 
 _APART = (
-    "the step trains several models, and cannot be followed whole: estimated is the sum of what each takes by itself",
+    "the step trains several models, and is not followed whole: estimated is the sum of what each takes by itself",
     "passes of one through another, and of one several times, are not in the figure: the need may be several times "
     "as large",
 )

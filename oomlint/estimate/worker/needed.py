@@ -47,7 +47,8 @@ def all_of(
     if not _missing(error):
         return error
     search = _Search(build, follow)
-    found = search.complete(error, request, []) or search.made
+    whole = search.complete(error, request, [])
+    found = whole or search.made
     if found is None and search.samples:
         tried = "; ".join(",".join(map(str, one)) for one in search.samples)
         hint = f" ({tried}). Give its own with {_INPUT}, or name a function that builds the model: FILE.py:function."
@@ -65,9 +66,10 @@ def all_of(
     count = "it" if len(places) == 1 else "them"
     message = f"the model needs what only the data tells: {', '.join(places)}"
     texts = tuple(f"{name}={_text(value)}" for name, value, _ in found)
-    return dataclasses.replace(
-        error, message=message, hint=f"Give {count} with --data", needs=texts, file=error.file
-    )
+    hint = f"Give {count} with --data"
+    if whole is None and search.failed is not None:
+        hint += f". With these sizes the model is made, and its step fails: {_plainly(search.failed)}"
+    return dataclasses.replace(error, message=message, hint=hint, needs=texts, file=error.file)
 
 
 def _plainly(error: EstimateError) -> str:
@@ -110,6 +112,7 @@ class _Search:
         self.follow = follow
         self.samples: list[tuple[int, ...]] = []  # what a model that says nothing of its input was called on
         self.made: list[Need] | None = None  # what made a model first, whose step could not be followed
+        self.failed: EstimateError | None = None  # what that step failed with
         self.refusals: list[EstimateError] = []  # what samples failed with
         self.end = time.process_time() + _SECONDS
         self.left = _TRIES
@@ -142,7 +145,7 @@ class _Search:
                         continue
                 self.made = self.made or with_it
                 if self.follow is not None:
-                    self.follow(subject, changed)
+                    self.followed(subject, changed)
             except EstimateError as other:
                 if other.parts and self.follow is not None:
                     told = entrances.with_examples(other, changed, self.build, self.follow)
@@ -160,6 +163,15 @@ class _Search:
             else:
                 return with_it
         return None
+
+    def followed(self, subject: Any, changed: Request) -> None:
+        """Follow the step; what the first one fails with is kept."""
+        assert self.follow is not None
+        try:
+            self.follow(subject, changed)
+        except EstimateError as error:
+            self.failed = self.failed or error
+            raise
 
     def reason(self) -> EstimateError | None:
         """What every sample failed with at the same place, whatever its shape: no other shape will do, either."""
