@@ -168,3 +168,71 @@ run(Learner())
     subject = build(tmp_path, text, monkeypatch)
     assert any("followed whole" in one for one in subject.assumptions)
     assert subject.data[0].shape[1:] == (6,)
+
+
+_EQUATION = """
+import numpy as np
+import tensorflow as tf
+
+class Solver(tf.keras.Model):
+    def __init__(self, starts, points):
+        super().__init__()
+        self.starts, self.points = starts, points
+        self.net = tf.keras.Sequential([
+            tf.keras.Input((2,)), tf.keras.layers.Dense(16, activation="tanh"), tf.keras.layers.Dense(1)
+        ])
+        self.params = self.net.trainable_variables
+        self.optimizer = tf.keras.optimizers.Adam()
+
+    def residual(self, t, x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            u = self.net(tf.concat([t, x], 1))
+        return u - tape.gradient(u, x)
+
+    def gradients(self, t_0, x_0, t_r, x_r):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.residual(t_0, x_0) ** 2) + tf.reduce_mean(self.residual(t_r, x_r) ** 2)
+        return loss, tape.gradient(loss, self.params)
+
+    @tf.function
+    def descend(self, t_0, x_0, t_r, x_r):
+        loss, gradients = self.gradients(t_0, x_0, t_r, x_r)
+        self.optimizer.apply_gradients(zip(gradients, self.params))
+        return loss
+
+    def train(self, rounds, size):
+        t_0, x_0 = self.starts[0], self.starts[1]
+        t_r, x_r = self.points[0].numpy(), self.points[1].numpy()
+        for _ in range(rounds):
+            for at in range(0, 100, size):
+                t_some = tf.convert_to_tensor(t_r[at : at + size], tf.float32)
+                x_some = tf.convert_to_tensor(x_r[at : at + size], tf.float32)
+                self.descend(t_0, x_0, t_some, x_some)
+
+starts = (tf.zeros((30, 1)), tf.random.uniform((30, 1)))
+points = (tf.random.uniform((100, 1)), tf.random.uniform((100, 1)))
+Solver(starts, points).train(1000, 64)
+"""
+
+
+def test_columns_of_points_as_the_callers_hand_them_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    subject = build(tmp_path, _EQUATION, monkeypatch)
+    # The first of two batches, 64 and 36 of 100 points.
+    assert [tuple(one.shape) for one in subject.data] == [(30, 1), (30, 1), (64, 1), (64, 1)]
+    parts = _state(subject)
+    weights = 4 * (2 * 16 + 16 + 16 + 1)
+    assert weights <= parts["weights"] < weights + 100
+    # Adam's two numbers for each weight: the function that applies the gradients is the one that is followed.
+    assert 2 * weights <= parts["optimizer_state"] < 2 * weights + 100
+    assert parts["gradients"] + parts["activations"] + parts["temporaries"] > 64 * 16 * 4
+
+
+def test_a_step_that_only_gives_its_gradients_back_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = _EQUATION.replace(
+        "self.optimizer.apply_gradients(zip(gradients, self.params))", "hand_on(gradients)"
+    )
+    with pytest.raises(EstimateError, match="takes a gradient with regard to its inputs"):
+        build(tmp_path, text, monkeypatch)

@@ -206,7 +206,7 @@ def _share(call: Call) -> Const | None:
 
 def _fed(call: Call) -> Const | None:
     data = next((call.value(name) for name in ("x", "generator", "data") if call.argument(name)), None)
-    yielded = _yielded(data)
+    yielded = yielded_by(data)
     if yielded is not None:
         data = yielded.items[0] if isinstance(yielded, Sequence) and yielded.items else yielded
     inputs = None if data is None else inputs_in(data)
@@ -233,7 +233,7 @@ def _fed(call: Call) -> Const | None:
     return Const(most, value.trail) if size is not None and most is not None and most < size.value else size
 
 
-def _yielded(data: Value | None) -> Value | None:
+def yielded_by(data: Value | None) -> Value | None:
     """The batch that a generator yields, or the program's own `__getitem__` returns."""
     if isinstance(data, Sequence) and data.kind == "generator":
         return deref(data.any)

@@ -78,3 +78,11 @@ def bare(arguments: ast.arguments) -> ast.arguments:
         if one is not None:
             one.annotation = None
     return new
+
+
+def of_base(call: ast.Call) -> bool:
+    """`super().__init__(config)`: a class that trains as it is made, and whose base does it."""
+    match call.func:
+        case ast.Attribute(attr="__init__", value=ast.Call(func=ast.Name(id="super"))):
+            return True
+    return False

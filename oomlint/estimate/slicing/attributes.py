@@ -6,8 +6,8 @@ import ast
 
 # Any attribute, as an effect of a function: which it is only a run tells. Somebody always needs one.
 ANY = "*"
-# Keras reads a model's `optimizer`, which a `compile` of the script's own may set.
-ALWAYS = frozenset({ANY, "__dict__", "optimizer"})
+# Keras reads a model's `optimizer`, which a `compile` of the script's own may set, and whether a layer is `trainable`.
+ALWAYS = frozenset({ANY, "__dict__", "optimizer", "trainable"})
 
 
 def set_by(call: ast.Call) -> tuple[ast.expr, str] | None:

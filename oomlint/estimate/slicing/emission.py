@@ -6,7 +6,7 @@ import ast
 import copy
 import json
 
-from oomlint.estimate.slicing.arguments import bare, defaulted, hidden, matched, required
+from oomlint.estimate.slicing.arguments import bare, defaulted, hidden, matched, of_base, required
 from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.program import COMPOUND, Scope, Unit, blocks, bound_names
 from oomlint.estimate.slicing.rewriting import Rewriter
@@ -244,10 +244,11 @@ class Emission:
             if callee.owner is not None and callee.node.name == "__init__"
             else callee.node.name
         )
-        lacks = required(callee) - {name for name, _ in matched(call, callee)}  # a decorator hands that to it
+        lacks = required(callee) - {one for one, _ in matched(call, callee)}  # a decorator hands that to it
         if isinstance(call.func, ast.Subscript):  # `ALGORITHMS[args.algorithm](environment)`
             return callee.owner is None and not lacks
         called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        called = name if of_base(call) and callee.node.name == "__init__" else called
         aliased = isinstance(call.func, ast.Name) and scope.of(called) is not None
         if called != name and not aliased:
             return False
@@ -343,7 +344,9 @@ class Emission:
     def _class(self, node: ast.ClassDef, scope: Scope) -> ast.stmt:
         new = copy.copy(node)
         kept = [one for one in node.body if id(one) in self.needs.kept]
-        new.body = [line for one in kept for line in self.statement(one, scope)] or [ast.Pass()]
+        # What a class binds is found through attributes: no name of a scope is needed for it.
+        lines = ((self.needs.taint.replaced(one, scope) or self.statement(one, scope)) for one in kept)
+        new.body = [line for some in lines for line in some] or [ast.Pass()]
         return new
 
     def _compound(self, statement: ast.stmt, scope: Scope) -> ast.stmt:

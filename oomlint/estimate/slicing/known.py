@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from oomlint.dryrun.catalog.keras.training import inputs_in
+from oomlint.dryrun.queries.trained_models import yielded_by
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
 from oomlint.dryrun.values.data import Dataset
@@ -28,15 +30,20 @@ class Known:
     def __init__(self, trace: Trace, program: Program) -> None:
         self.program = program
         self._rows: dict[int, Positions] = {}
-        self._values: dict[tuple[int, int, str], Value] = {}
-        assigns = list(trace.assigns())
-        self._positions(trace, assigns)
-        for assign in assigns:
+        self._values: dict[tuple[int, int, str], list[Value]] = {}  # in each round of a loop
+        self._trace = trace
+        self._positions(trace, list(trace.assigns()))
+        self.read()
+
+    def read(self) -> None:
+        """The values of all files that the program knows; again when it knows more of them."""
+        self._values.clear()
+        for assign in self._trace.assigns():
             place = assign.statement or assign.place
-            unit = program.unit_of(str(place.source.document.path or place.source.document.filename))
+            unit = self.program.unit_of(str(place.source.document.path or place.source.document.filename))
             if unit is not None:
                 row, _ = self.where(place)
-                self._values[id(unit), row, assign.path] = assign.value
+                self._values.setdefault((id(unit), row, assign.path), []).append(assign.value)
 
     def _positions(self, trace: Trace, assigns: list[Assign]) -> None:
         """All places of a document in one go: each asking costs a generation of its code."""
@@ -59,12 +66,16 @@ class Known:
         return location.row, location.column
 
     def value(self, unit: Unit, statement: ast.stmt, name: str) -> Value | None:
-        """The value that a statement gave a name."""
+        """The value that a statement gave a name, the last where it gave several."""
+        return next(iter(self.values(unit, statement, name)[::-1]), None)
+
+    def values(self, unit: Unit, statement: ast.stmt, name: str) -> list[Value]:
+        """All values that a statement gave a name."""
         for row in (statement.lineno, first_line(statement)):
             found = self._values.get((id(unit), row, name))
             if found is not None:
-                return deref(found)
-        return None
+                return [deref(one) for one in found]
+        return []
 
     def is_part(self, unit: Unit, statement: ast.stmt, names: list[str]) -> bool:
         """Whether a statement binds a part of a model."""
@@ -175,12 +186,24 @@ def element(value: Value | None) -> Any:
     return None
 
 
+def first(data: Value) -> Any:
+    """What a training call hands to the model: of a generator's batches the first part, as it stands."""
+    batch = yielded_by(data)
+    if batch is not None:
+        if isinstance(batch, Sequence) and batch.kind == "tuple" and batch.items:
+            batch = batch.items[0]
+        return element(batch)
+    return (element if isinstance(deref(data), Dataset) else fed)(inputs_in(data))
+
+
 def second(data: Value, labels: Value | None) -> Any:
-    """What comes second in a batch of a data set, or beside an array, in the same way."""
+    """What comes second in a batch of a data set or a generator, or beside an array, in the same way."""
     data = deref(data)
-    if not isinstance(data, Dataset):
+    whole = yielded_by(data)
+    if whole is None and not isinstance(data, Dataset):
         return fed(labels)
-    whole = None if data.element is None else deref(data.element)
+    if isinstance(data, Dataset):
+        whole = None if data.element is None else deref(data.element)
     if isinstance(whole, Sequence) and whole.kind == "tuple" and whole.items and len(whole.items) == 2:
         return element(whole.items[1])
     return None

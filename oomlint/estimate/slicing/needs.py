@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass, field
 
 from oomlint.estimate.slicing.attributes import ALWAYS, set_by
-from oomlint.estimate.slicing.functions import FunctionNode, Functions
+from oomlint.estimate.slicing.functions import FunctionNode, Functions, statements
 from oomlint.estimate.slicing.order import Order, escapes
 from oomlint.estimate.slicing.program import (
     COMPOUND,
@@ -260,7 +260,8 @@ class Needs:
             elif isinstance(statement, ast.ClassDef):
                 self._class(statement, scope, inner=True)
             elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
-                self._keep(statement, scope)
+                for one in statements([statement]):  # `if small: width = 5`, with what is in it
+                    self._keep(one, scope)
         return True
 
     def _compound(self, statement: ast.stmt, scope: Scope) -> bool:

@@ -48,8 +48,20 @@ class Rewriter(ast.NodeTransformer):
             for one in cls.body
             if isinstance(one, ast.FunctionDef) and one.name == function.attr
         ]
+        if ast.unparse(function) in self._set_here():
+            return False  # `self.predict = Dense(10)`: a layer that is called so
         called = {node.attr for one in own for node in ast.walk(one) if isinstance(node, ast.Attribute)}
         return not own or bool(called & (_TRAINING | {"apply_gradients", "gradient", "minimize"}))
+
+    def _set_here(self) -> set[str]:
+        """The attributes that the class sets in which an expression stands: `self.predict`."""
+        owner = self.scope.owner
+        nodes = ast.walk(owner) if owner is not None else ()
+        return {
+            ast.unparse(one)
+            for one in nodes
+            if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+        }
 
 
 def _downloads(value: ast.expr, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The shape of a picture where neither the model nor its data says it: what the script's own names say.
+"""The shape of a picture, or the length of a text, where neither the model nor its data says it: what names say.
 
 As with the batch size (`batch.py`): only where all names that say it agree, and it is said where that was found.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.values.base import Const, Sequence, Value, deref
+from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -25,6 +25,14 @@ _CHANNELS = re.compile(r"(?i)(?:\w+_)?channels?")
 _OF_OTHERS = re.compile(r"(?i)test|val|eval|pred|infer|crop|load|kernel|latent|num|count")
 _PLAIN = 3  # channels where nothing says them
 _LEAST, _MOST = 8, 4096  # sides of a picture: a `size` of 4 is something else
+
+_OF_TEXT = (
+    r"(?:seq|sequence|sent|sentence|input|text|pad|padded|document|doc|context|review|token|question|title)s?"
+)
+_LENGTH = re.compile(
+    rf"(?i)(?:(?:max|maximum|fixed|the|my|model|train)_?)?{_OF_TEXT}(?:_?{_OF_TEXT})*_?(?:max_?)?(?:len|length|length_max)"
+    r"|(?i:(?:max|maximum|fixed)_?(?:len|length)|context_?(?:size|window)|block_size|n_?ctx)"
+)
 
 
 # What brings pictures to one size, and the argument that says which.
@@ -83,6 +91,39 @@ def _of_names(trace: Trace) -> tuple[tuple[int, ...], str] | None:
     if len(height) != 1 or len(width) != 1 or not all(_LEAST <= one <= _MOST for one in (*height, *width)):
         return None
     return (*height, *width, depth), f"{first} and {second}"
+
+
+def length_named(trace: Trace) -> tuple[int, str] | None:
+    """How many words or characters a text is cut to, as the script's names say it; None where they do not agree."""
+    found: dict[int, str] = {}
+    for name, sizes in [*_said(trace), *_entries(trace), *_options(trace)]:
+        if is_length(name) and len(sizes) == 1 and sizes[0] > 1:
+            found.setdefault(sizes[0], name)
+    return next(iter(found.items())) if len(found) == 1 else None
+
+
+def is_length(name: str) -> bool:
+    """Whether a name is what people call the length of a text."""
+    return _LENGTH.fullmatch(name) is not None and _OF_OTHERS.search(name) is None
+
+
+def _entries(trace: Trace) -> list[tuple[str, tuple[int, ...]]]:
+    """Settings in tables: `{"max_length": 64}`."""
+    tables = [table for one in trace.assigns() if isinstance(table := deref(one.value), Mapping)]
+    pairs = [(name, _sizes(deref(item))) for table in tables for name, item in table.entries.items()]
+    return [(name, sizes) for name, sizes in pairs if isinstance(name, str) and sizes is not None]
+
+
+def _options(trace: Trace) -> list[tuple[str, tuple[int, ...]]]:
+    """Options of the command line whose default is a whole number."""
+    found = []
+    for call in trace.calls_where(lambda name: name.endswith((".add_argument", ".DEFINE_integer"))):
+        words = [one for item in call.arguments[:2] if isinstance(one := item.const(), str)]
+        default = call.value("default") or (call.arguments[1].value if len(call.arguments) > 1 else None)
+        sizes = None if default is None else _sizes(deref(default))
+        if words and sizes is not None:
+            found.append((words[-1].lstrip("-").replace("-", "_"), sizes))
+    return found
 
 
 def _said(trace: Trace) -> list[tuple[str, tuple[int, ...]]]:

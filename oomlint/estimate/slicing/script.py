@@ -29,7 +29,7 @@ from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.order import Order
 from oomlint.estimate.slicing.program import Program, blocks
 from oomlint.estimate.slicing.replication import replicate
-from oomlint.estimate.slicing.samples import sample_named
+from oomlint.estimate.slicing.samples import length_named, sample_named
 from oomlint.estimate.slicing.taint import Taint
 from oomlint.estimate.slicing.trainings import Training, trainings_of
 from oomlint.estimate.slicing.vocabulary import TF_KERAS
@@ -172,6 +172,12 @@ def _sliced(
     training = choose(trained, model, program.main.path, branches)
     if model is None and not all(map(branches.taken, trained)) and branches.taken(training):
         names["branch"] = branches.words()
+    if not training.reached and _runs_something(program, functions):
+        where = getattr(training.way[-1].scope.node, "name", "the module")
+        names["unreached"] = (
+            f"no training was found in what the script calls: estimated is that of {where} (line {training.line}), "
+            "which nothing calls (another: --model LINE)"
+        )
     if training.batch is None:
         find_batch(training, trace, functions)
     training.others = beside(training, trained)
@@ -194,6 +200,8 @@ def _sliced(
     names |= {"element_named": training.element_named} if training.element_named else {}
     if (sample := sample_named(trace)) is not None:
         names |= {"sample": ",".join(map(str, sample[0])), "sample_named": sample[1]}
+    if (length := length_named(trace)) is not None:
+        names |= {"length": str(length[0]), "length_named": length[1]}
     emission = Emission(needs, training, list(values))
     emission.seed()
     needs.settle()
@@ -259,6 +267,17 @@ def choose(
         trainings = [one for one in trainings if branches.taken(one)] or trainings
     whole = [one for one in trainings if one.reached] or trainings
     return max(whole, key=lambda one: (one.parameters or 0, one.compiled, one.line))
+
+
+def _runs_something(program: Program, functions: Functions) -> bool:
+    """Whether the script calls functions of the program when it is run."""
+    scope = program.main.scope
+    return any(
+        isinstance(node, ast.Call) and functions.callees(scope.unit, scope, node)
+        for one in statements(program.main.tree.body)
+        if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in ast.walk(one)
+    )
 
 
 def before(step: Step) -> set[int]:

@@ -89,7 +89,7 @@ class Taint:
         made = self._constructs(value, scope)
         given = len(names) == 1 and plain in self.given and not _of_layer(scope)
         if given and isinstance(self.given[plain], str):
-            given = not _is_loaded(value) and not (is_model(plain) and _is_made(value))
+            given = not _is_loaded(value, plain) and not (is_model(plain) and _is_made(value))
         if given and not made and not self._makes_parts(value, scope):
             return [_bind(statement, names[0], missing(names[0], statement))]
         if made or not (self.depends(value, scope) or (_are_data(names) and self._reads(value, scope))):
@@ -283,10 +283,20 @@ class Taint:
         return False
 
 
-def _is_loaded(value: ast.expr) -> bool:
-    """`config = json.load(file)`: what is given is the option `--config`, the name of that file."""
+def _is_loaded(value: ast.expr, given: str) -> bool:
+    """`config = json.load(file)`, `config = process(args.config)`: what is given is the option, that file's name."""
+    handed = value.args if isinstance(value, ast.Call) else []
+    if any(isinstance(one, ast.Attribute | ast.Subscript) and _last(one) == given for one in handed):
+        return True
     name = dotted(value.func).rpartition(".")[2] if isinstance(value, ast.Call) else ""
     return re.fullmatch(r"\w*load\w*|read\w*|parse\w*|from_\w+|open", name) is not None
+
+
+def _last(node: ast.Attribute | ast.Subscript) -> str:
+    """`config` of `args.config` and of `args["config"]`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return str(node.slice.value) if isinstance(node.slice, ast.Constant) else ""
 
 
 def _is_made(value: ast.expr) -> bool:

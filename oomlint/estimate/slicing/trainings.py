@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oomlint.dryrun.catalog.keras.training import inputs_in
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.queries.trained_models import FIT, trained_models
 from oomlint.dryrun.trace import Body
 from oomlint.dryrun.values.base import Const, deref
-from oomlint.dryrun.values.data import Dataset
 from oomlint.estimate.slicing.functions import Functions, statements
-from oomlint.estimate.slicing.known import element, fed, second
+from oomlint.estimate.slicing.known import element, first, second
 from oomlint.estimate.slicing.program import Program, Scope, Unit, dotted, own_expressions, root_name
 from oomlint.estimate.slicing.receivers import applying, models_in
 from oomlint.estimate.slicing.threads import in_thread
@@ -49,6 +47,7 @@ class Training:
     compiled: bool = True  # false: nothing is seen of it but the making
     seen: Call | None = None  # what the dry run saw of it
     step: ast.stmt | None = None  # the function that is followed whole
+    handed: dict[str, Any] = field(default_factory=dict)  # and what it is given: shapes and dtypes
     others: list[Training] = field(default_factory=list)  # other models that the same rounds train
 
     @property
@@ -65,6 +64,10 @@ class Training:
 def trainings_of(trace: Trace, program: Program, known: Known) -> list[Training]:
     """All training calls, those that the dry run saw first; else what looks like one."""
     found = [*_compiled(trace, program, known), *_taped(trace, program, known)]
+    seen_there = bool(trace.calls(*FIT)) or any(True for _ in tape_trainings(trace))
+    if not found and seen_there and program.read_on():
+        known.read()  # a class that trains as it is made, whose base is in a module of a module
+        found = [*_compiled(trace, program, known), *_taped(trace, program, known)]
     seen = {(id(one.unit), one.line) for one in found}
     written = [one for one in _written(program) if (id(one.unit), one.line) not in seen]
     if not found and not written and program.read_on():
@@ -78,7 +81,7 @@ def _batches(trace: Trace) -> dict[int, tuple[Any, int | None]]:
     batches: dict[int, tuple[Any, int | None]] = {}
     for trained in trained_models(trace):
         count = None if trained.batch is None else trained.batch.value
-        batches[id(trained.model)] = (count, None)
+        batches[id(trained.model)] = (count or None, None)  # none of a list that nothing has filled yet
     return batches
 
 
@@ -94,8 +97,7 @@ def _compiled(trace: Trace, program: Program, known: Known) -> Iterator[Training
             training.batch = batches.get(id(model), (None, None))[0]
         data = next((call.value(name) for name in ("x", "generator", "data") if call.argument(name)), None)
         if data is not None:
-            of = element if isinstance(deref(data), Dataset) else fed
-            training.element = of(inputs_in(data))
+            training.element = first(data)
             training.second = second(data, call.value("y"))
         if model is not None and _is_open(training.element):
             before = _called_on(trace, model, call)  # `model(tf.ones((1, 416, 416, 3)))` made its weights

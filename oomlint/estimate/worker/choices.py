@@ -7,6 +7,7 @@ import linecache
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.worker import making, stand_ins
@@ -140,5 +141,12 @@ def none_in(error: BaseException) -> list[str]:
                 r"(?<![\w.])[A-Za-z_]\w*", linecache.getline(code.co_filename, trace.tb_lineno)
             )
             found = [one for one in dict.fromkeys(words) if one in known and known[one] is None]
+            line = linecache.getline(code.co_filename, trace.tb_lineno)
+            found += [
+                name
+                for holder, name in re.findall(r"(?<![\w.])([A-Za-z_]\w*)\.(\w+)", line)
+                if isinstance(known.get(holder), type | ModuleType)
+                and getattr(known[holder], name, holder) is None
+            ]
         trace = trace.tb_next
     return found

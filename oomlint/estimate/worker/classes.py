@@ -35,6 +35,9 @@ class Classes(int):
     def __getitem__(self, key: Any) -> Any:
         return list(self)[key] if isinstance(key, int | slice) else 0
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """A word that the script adds by itself is one of them."""
+
     def get(self, key: Any, default: Any = None) -> int:
         """As a dict's: the number of a word."""
         return 0

@@ -7,7 +7,7 @@ from typing import Any
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import FLOATX
-from oomlint.estimate.worker import described, environments, stand_ins
+from oomlint.estimate.worker import described, own_environments, stand_ins
 from oomlint.estimate.worker.generation import floatx, inputs_of, is_legacy, present, tree
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec
@@ -79,7 +79,7 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
     if part is not None:
         return Spec((batch, *part[0][1:]), part[1])
     if (
-        len(observed := set(environments.OBSERVED)) == 1
+        len(observed := set(own_environments.OBSERVED)) == 1
         and type(_first_layer(made.model)).__name__ == "Dense"
     ):
         seen = observed.pop()
@@ -88,7 +88,12 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
             return Spec((batch, *seen), "float32")
     words = f"the model {made.model.name!r} does not say what it takes: it has no input layer"
     words = words if open_ is None else f"the data's shape {open_[0]} is not known in full"
-    raise _asks(words, _example(made.model))
+    error = _asks(words, _example(made.model))
+    length = request.names.get("length")
+    is_text = type(_first_layer(made.model)).__name__ == "Embedding"
+    if length is not None and is_text and (open_ is None or len(open_[0]) == 2):
+        error.parts = (f"x=32x{length} int32",)
+    raise error
 
 
 def _entrance(model: Any) -> tuple[Any, str] | None:

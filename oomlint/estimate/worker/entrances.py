@@ -19,7 +19,7 @@ from oomlint.estimate.descriptions import read_data
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import FLOATX
-from oomlint.estimate.worker import described, environments, stand_ins
+from oomlint.estimate.worker import described, own_environments, stand_ins
 from oomlint.estimate.worker.compiling import own_step
 from oomlint.estimate.worker.generation import floatx, inputs_of, keras_of, present
 from oomlint.estimate.worker.making import Made
@@ -69,7 +69,7 @@ def inputs(made: Made, request: Request, batch: int, assumptions: list[str]) -> 
     if lacking:
         if not told and not stand_ins.DESCRIBED and entrance.kind != "apart" and _says_what_it_takes(model):
             return None
-        raise _asks(model, entrance, lacking)
+        raise _asks(model, entrance, lacking, request.names.get("length", _LENGTH))
     if entrance.kind == "listed" and not fixed:
         return [told[name] for name in entrance.names]
     if entrance.kind != "keys" or fixed:
@@ -181,7 +181,7 @@ def _before(model: Any, entrance: Entrance, batch: int) -> Iterator[tuple[str, S
 
 def _of_environment(entrance: Entrance, batch: int) -> Iterator[tuple[str, Spec]]:
     """Of an agent's critic: what is observed and done in the one environment that is made."""
-    for words, seen in ((_OBSERVED, environments.OBSERVED), (_ACTED, environments.ACTED)):
+    for words, seen in ((_OBSERVED, own_environments.OBSERVED), (_ACTED, own_environments.ACTED)):
         named = [name for name in entrance.names if name in words]
         if len(set(seen)) == 1 and len(named) == 1:
             yield named[0], Spec((batch, *seen[0]), "float32")
@@ -227,13 +227,13 @@ def _tensors(given: Any) -> Any:
     return parts[0] if len(parts) == 1 else parts
 
 
-def _asks(model: Any, entrance: Entrance, lacking: list[str]) -> EstimateError:
+def _asks(model: Any, entrance: Entrance, lacking: list[str], length: str) -> EstimateError:
     how = {
         "apart": "takes several arrays apart",
         "keys": "takes a dictionary of arrays",
         "listed": "takes several arrays",
     }[entrance.kind]
-    parts = tuple(f"{name}={_example(name, model)}" for name in lacking)
+    parts = tuple(f"{name}={_example(name, model, length)}" for name in lacking)
     example = ", ".join(parts)
     hint = f"Describe them: --data '{example}'"
     message = f"{type(model).__name__} {how}: {', '.join(entrance.names)}"
@@ -242,13 +242,14 @@ def _asks(model: Any, entrance: Entrance, lacking: list[str]) -> EstimateError:
     return EstimateError(message, "build", file, line, hint, parts=parts)
 
 
+_LENGTH = "100"  # of a text, where no name of the script's says it
 _NUMBER = re.compile(
     r"alpha|beta|gamma|temperature|strength|scale|weight|threshold|ratio|rate|epsilon|step|epoch"
 )
 _PICTURE = re.compile(r"\w*(?:image|img|picture|photo|frame|mask|style|content)s?(?:_\w+)?")
 
 
-def _example(name: str, model: Any) -> str:
+def _example(name: str, model: Any, length: str) -> str:
     """A description of one of the arrays such as a model with those layers takes, or a number."""
     layers = model._flatten_layers() if hasattr(model, "_flatten_layers") else ()
     kinds = {type(one).__name__ for one in layers}
@@ -256,7 +257,7 @@ def _example(name: str, model: Any) -> str:
         return "1.0"
     if _PICTURE.fullmatch(name) or (kinds & {"Conv2D", "Conv2DTranspose"} and "Embedding" not in kinds):
         return "32x224x224x3"
-    return "32x100 int32" if "Embedding" in kinds else "32x128"
+    return f"32x{length} int32" if "Embedding" in kinds else "32x128"
 
 
 # Of one array, and so of each that is no number, where the likely ones do not fit: a sequence of vectors, a picture.

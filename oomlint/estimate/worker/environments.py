@@ -10,12 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import numpy
-
+from oomlint.estimate.worker import own_environments
+from oomlint.estimate.worker.own_environments import ACTED, OBSERVED, Parts, Size, Space, Spaces
 from oomlint.estimate.worker.stand_ins import Missing
-
-Size = int | tuple[int, ...]
-Parts = dict[str, Size]
 
 # A number is a discrete space, a tuple the shape of a box: (observations, actions).
 _SPACES: dict[str, tuple[Size, Size]] = {
@@ -86,39 +83,6 @@ _OPEN = re.compile(r"desc|xml_file|exclude_\w+|include_\w+|use_contact_forces")
 MODULES = ("gym", "gymnasium")
 
 
-class Space:
-    """A space of an environment: a shape, and how many values it has where they are counted."""
-
-    def __init__(self, size: Size, both: bool = False) -> None:
-        counted = isinstance(size, int)
-        self.shape = size if isinstance(size, tuple) else (size,) if both else ()
-        if counted:
-            self.n = size
-        elif isinstance(size, tuple):  # how far it reaches takes no memory
-            self.high: Any = numpy.ones(size, "float32")
-            self.low: Any = -self.high
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "n":
-            raise AttributeError(name)
-        return Missing(f"a space's {name}")
-
-
-class Spaces(dict[str, Space]):
-    """What is observed in parts: the robot, where a thing is and where it should be."""
-
-    @property
-    def spaces(self) -> Spaces:
-        """Itself."""
-        return self
-
-
-# Shapes of what is observed in the environments that the script made.
-OBSERVED: list[tuple[int, ...]] = []
-# And of what is done in them, where that is not counted.
-ACTED: list[tuple[int, ...]] = []
-
-
 class Environment:
     """What a model is made from: the spaces. What happens in it is not known."""
 
@@ -158,7 +122,12 @@ class Wrapping:
 
 
 class Gym(Missing):
-    """The library that is not installed."""
+    """The library that is not installed, or its module of spaces."""
+
+    @property
+    def spaces(self) -> Gym:
+        """`gym.spaces.Box`: everything is found here."""
+        return self
 
     def make(self, name: Any = "", *args: Any, **how: Any) -> Any:
         """An environment by its name."""
@@ -170,6 +139,9 @@ class Gym(Missing):
         return Environment(*spaces)
 
     Wrapper = ObservationWrapper = ActionWrapper = RewardWrapper = Wrapping
+    Env, GoalEnv = own_environments.Env, own_environments.Env
+    Box, Discrete, MultiBinary = own_environments.Box, own_environments.Discrete, own_environments.MultiBinary
+    MultiDiscrete, Dict, Tuple = own_environments.MultiDiscrete, own_environments.Dict, own_environments.Tuple
 
 
 def _spaces(found: re.Match[str], how: dict[str, Any]) -> tuple[Size | Parts, Size] | None:
@@ -210,8 +182,9 @@ def _of_game(name: str, memory: bool, how: dict[str, Any]) -> tuple[Size, Size] 
     return screens[seen], _EVERY_ACTION if how.get("full_action_space") is True else _ACTIONS[name]
 
 
-def instead_of(error: BaseException, name: str, line: int) -> Missing | None:
-    """For an import that failed: what stands for Gym, if it is that."""
-    if isinstance(error, ModuleNotFoundError) and error.name in MODULES and name:
-        return Gym(name, line, error)
+def instead_of(error: BaseException, name: str, line: int) -> Any:
+    """For an import that failed: what stands for Gym, or for a class of it, if it is that."""
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in MODULES and name:
+        kind = vars(Gym).get(name)
+        return kind if isinstance(kind, type) else Gym(name, line, error)
     return None

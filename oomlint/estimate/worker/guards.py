@@ -44,6 +44,9 @@ def compiled(
     _mark_way(tree, path, way or {})
     altering = Altering(tree, others)
     for node in ast.walk(tree):
+        if isinstance(node, ast.Try):
+            for inner in (one for statement in node.body for one in ast.walk(statement)):
+                inner.oomlint_tried = True  # type: ignore[attr-defined] # that it fails is what its handler is for
         if isinstance(node, ast.Expr):
             node.oomlint_alters = altering.of_call(node)  # type: ignore[attr-defined]
     tree.body = _guarded(tree.body, top=True)
@@ -101,10 +104,7 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
         case ast.ClassDef() if trains_itself(statement):
             return statement  # a step that fails in part must not be estimated in part
         case ast.ClassDef():
-            statement.body = [
-                _guard(one, False) if isinstance(one, ast.FunctionDef) and one.name not in _STEPS else one
-                for one in statement.body
-            ]
+            statement.body = [_member(one) for one in statement.body]
             return statement
         case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try():
             fails_alone = isinstance(statement, ast.If | ast.With) or _fills(statement)
@@ -114,9 +114,8 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
                     continue  # that it fails is what its handler is for
                 if block:
                     setattr(statement, name, _guarded(block, top))
-            if top and fails_alone and not _leads_on(statement):
-                return _attempt(statement)
-            return statement
+            alone = fails_alone if top else _reads_words(statement)
+            return _attempt(statement) if alone and not _leads_on(statement) else statement
         case ast.Expr() | ast.Assign() | ast.Return() if _leads_on(statement):
             return statement  # why it fails is what is to be said
         case ast.ImportFrom(module="__future__"):
@@ -139,6 +138,31 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
         case ast.Expr(value=ast.Call()):
             return statement if top and last else _attempt(statement)
     return statement
+
+
+def _member(statement: ast.stmt) -> ast.stmt:
+    """A statement of a class: settings that are computed may read a file that is not there."""
+    match statement:
+        case ast.FunctionDef(name=name) if name not in _STEPS:
+            return _guard(statement, False)
+        case ast.Assign(targets=[ast.Name()], value=ast.expr() as value):
+            calls = any(isinstance(one, ast.Call) for one in ast.walk(value))
+            return _attempt(statement) if calls else statement
+    return statement
+
+
+def _reads_words(statement: ast.stmt) -> bool:
+    """Whether it reads a file into what it fills, or goes through what was read: vectors of words, in a method."""
+    if getattr(statement, "oomlint_tried", False) or any(
+        isinstance(one, ast.Return | ast.Yield) for one in ast.walk(statement)
+    ):
+        return False
+    match statement:
+        case ast.With(items=[ast.withitem(context_expr=ast.Call(func=ast.Name(id="open")))]):
+            return bool(filled(statement))
+        case ast.For(iter=ast.Call(func=ast.Attribute(attr="items"), args=[])):
+            return _fills(statement)
+    return False
 
 
 _READS = re.compile(r"load\w*|restore\w*|open|read\w*|from_pretrained")

@@ -164,7 +164,7 @@ def _beside_the_script(original: Any) -> Any:
     def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
         if isinstance(file, str | os.PathLike) and not set(mode) & set("wax+") and not os.path.lexists(file):
             for folder in _folders():
-                for spelled in (os.fspath(file), _forward(os.fspath(file))):
+                for spelled in _spelled(file):
                     if Path(folder, spelled).is_file():
                         return original(Path(folder, spelled), mode, *args, **kwargs)
         return original(file, mode, *args, **kwargs)
@@ -177,6 +177,15 @@ def _forward(path: str) -> str:
     return path.replace("\\", "/") if os.sep == "/" else path
 
 
+def _spelled(path: Any) -> list[str]:
+    """How a path may be meant: `Path.cwd() / "config.json"` is in the folder where the script would be run."""
+    written = os.fspath(path)
+    work = os.environ.get("OOMLINT_WORK", "")
+    if work and isinstance(written, str) and Path(written).is_relative_to(work):
+        written = str(Path(written).relative_to(work))
+    return [written, _forward(written)]
+
+
 def _also_beside(original: Any) -> Any:
     """`os.path.isfile` and the like, which scripts ask before they open their settings; weights are not looked for."""
 
@@ -185,8 +194,7 @@ def _also_beside(original: Any) -> Any:
             return original(path, **how)
         if original(path, **how):
             return True
-        spelled = {os.fspath(path), _forward(os.fspath(path))}
-        return any(original(Path(folder, one), **how) for folder in _folders() for one in spelled)
+        return any(original(Path(folder, one), **how) for folder in _folders() for one in _spelled(path))
 
     return asked
 
@@ -209,6 +217,11 @@ def _any_choice(add: Any) -> Any:
         return add(self, *names, **how)
 
     return added
+
+
+def _is_none(default: Any) -> bool:
+    """`default="None"`, of a file that has to be given."""
+    return isinstance(default, str) and default.strip().lower() in ("", "none", "null")
 
 
 class _Defaults:
@@ -245,6 +258,8 @@ class _Defaults:
                     Path(folder, _forward(value)).is_file() for folder in _folders()
                 ):
                     value = _forward(value)
+                if _is_none(value) and option_files.wanted(action):
+                    value = None
                 if isinstance(value, str) and action.type is not None:
                     value = parser._get_value(action, value)
             if value is None:
@@ -276,9 +291,9 @@ class _Defaults:
 
     def _settings(self, action: argparse.Action) -> str | None:
         """The file of settings that an option without a default means, where the project has but one."""
-        if action.default is not None or isinstance(action, argparse._SubParsersAction):
+        if isinstance(action, argparse._SubParsersAction) or not option_files.wanted(action):
             return None
-        if not option_files.wanted(action):
+        if action.default is not None and not _is_none(action.default):
             return None
         names = self._files[action.dest] = option_files.found(_folders())
         file = option_files.taken(names)

@@ -29,6 +29,7 @@ class Made:
     element: Any = None  # a nest of (shape, dtype): what the data set hands over, where the dry run knows
     second: Any = None  # what each batch of data holds beside that
     step: Any = None  # the function of a step that is followed whole
+    handed: dict[str, Any] = field(default_factory=dict)  # what that is given: shapes and dtypes
     # What the script calls it on, where that is several things: shapes or numbers, None for what is not known.
     arguments: list[Any] = field(default_factory=list)
     named: dict[str, Any] = field(default_factory=dict)

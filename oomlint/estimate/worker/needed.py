@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from oomlint.estimate.descriptions import read_data
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.request import Request
@@ -78,7 +79,9 @@ def _plainly(error: EstimateError) -> str:
 
 
 def with_named_sample(error: EstimateError, request: Request) -> Request | None:
-    """For an error that asks for the shape of a picture: the request with the one that the script's names say."""
+    """For an error that asks for a picture or for texts: the request with the sizes that the script's names say."""
+    if error.parts and not error.asked:
+        return _with_named_length(error, request)
     told = re.search(rf"{_INPUT} ([\d,]+)", error.hint)
     sample = tuple(map(int, filter(None, request.names.get("sample", "").split(","))))
     if told is None or error.asked or request.input_shape is not None or request.data:
@@ -88,6 +91,19 @@ def with_named_sample(error: EstimateError, request: Request) -> Request | None:
     named = request.names["sample_named"]
     words = f"a sample is {'x'.join(map(str, sample))}, as {named} says (another: {_INPUT})"
     return dataclasses.replace(request, input_shape=sample, names=request.names | {"said": words})
+
+
+def _with_named_length(error: EstimateError, request: Request) -> Request | None:
+    length = request.names.get("length", "")
+    ids = [one.partition("=")[0] for one in error.parts if one.endswith(f"x{length} int32")]
+    if not length or len(ids) != len(error.parts) or request.data or request.input_shape is not None:
+        return None
+    named = request.names["length_named"]
+    words = (
+        f"{', '.join(ids)}: {length} numbers of words, as {named} says (another: --data {error.parts[0]!r})"
+    )
+    data = read_data([", ".join(error.parts)]).arrays
+    return dataclasses.replace(request, data=data, names=request.names | {"said": words})
 
 
 def _row(file: str | None, line: int) -> str:

@@ -16,7 +16,7 @@ _LABELS = re.compile(r"(?:y|targets?|labels?|classes|outputs?)(?:_?(?:\w+))?")
 _PREFIXED = re.compile(r"(?:train|tr|training|padded|my|all|the)_(.+)")
 
 _VOCABULARY = re.compile(
-    r"(?:\w+_)?vocab(?:ulary)?(?:_?(?:size|len|length|count|dim|inv))?|(?:\w+_)?(?:word|char|token)_?(?:index|count|counts|dict|indices)"
+    r"(?:\w+_)?voc(?:ab(?:ulary)?)?(?:_?(?:size|len|length|count|dim|inv))?|(?:\w+_)?(?:word|char|token)_?(?:index|count|counts|dict|indices)"
     r"|(?:n|nb|num|max|number_of|total)_?(?:words|tokens|chars|vocab|features_?words|unique_words|symbols)"
     r"|(?:i|id|idx|ix|index)2(?:w|word|c|char|t|token)s?|(?:w|c|t|tok)2(?:i|id|idx|ix|index)s?"
     r"|(?:word|char|token|word2id|word2idx|char2idx)s?(?:_?(?:size|num|to_(?:id|idx|index|int)))?|max_features|dict_?size"

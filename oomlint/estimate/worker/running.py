@@ -7,7 +7,6 @@ matter, while what the model needs is reported with the line where it was lost.
 from __future__ import annotations
 
 import builtins
-import configparser
 import functools
 import json
 import re
@@ -23,8 +22,10 @@ from oomlint.estimate.worker import (
     altered,
     choices,
     classes,
-    environments,
+    failed_statements,
+    lengths,
     making,
+    own_environments,
     project_modules,
     roles,
     spellings,
@@ -73,9 +74,16 @@ def _of_none(error: EstimateError) -> bool:
 def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> Made:
     path = request.names.get("path", "script.py")
     of_before: tuple[Any, ...] = (stand_ins.GIVEN, stand_ins.OF_CLASSES, stand_ins.LINES, stand_ins.EXAMPLES)
-    for known in (*of_before, stand_ins.NAMED, stand_ins.UNSET, environments.OBSERVED, environments.ACTED):
+    for known in (
+        *of_before,
+        stand_ins.NAMED,
+        stand_ins.UNSET,
+        own_environments.OBSERVED,
+        own_environments.ACTED,
+    ):
         known.clear()
     altered.HALF_MADE.clear()
+    spellings.CAPPED.clear()
     choices.FILES[:] = [path, *(file for key, file in request.names.items() if key.startswith("file:"))]
     stand_ins.GIVEN.update(assumed | request.arguments)
     old = request.names.get("keras") == "2" and not TF_KERAS.search(request.source)
@@ -86,7 +94,9 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     compile_ = functools.partial(compiled, way=way, others=others)
     lines = json.loads(request.names.get("lines:__main__", "[]"))
     module = ModuleType("__main__")
-    module.__dict__.update(__file__=path, __builtins__=builtins, **{FAILED: _failed_in(failures)})
+    module.__dict__.update(
+        __file__=path, __builtins__=builtins, **{FAILED: failed_statements.failed_in(failures)}
+    )
     before, arguments = sys.modules.get("__main__"), sys.argv
     # `try: name = sys.argv[1] except IndexError: name = "default"` has to get its error.
     guarded = re.search(r"IndexError|except(\s+Exception)?(\s+as\s+\w+)?\s*:", request.source)
@@ -101,6 +111,9 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
                 return _of_function(module, request)
     except TrainedSignal as signal:
         made = _made(signal, request, failures, path, assumptions)
+        assumptions += spellings.said()
+        if "length" not in request.names:
+            request.names.update(lengths.named(module.__dict__))
         named = signal.facts.get("batch_named")
         if made.batch is not None and named and not request.batch_size:
             assumptions.append(f"batch size {made.batch}, as {named} says (another: --batch-size)")
@@ -169,70 +182,12 @@ def _made(
         element=element,
         second=facts.get("second"),
         step=facts.get("step"),
+        handed=dict(facts.get("handed", {})),
         arguments=list(facts.get("arguments", ())),
         named=dict(facts.get("named", {})),
         by_hand=by_hand,
         others=[*facts.get("others", ()), *((one, optimizer) for one in several[1:])],
     )
-
-
-def _failed_in(failures: list[Missing]) -> Any:
-    """What the guarded statements call: remembers the failure, and gives what stands for the value."""
-
-    def failed(error: BaseException, name: str, line: int) -> Any:
-        value = stand_ins.described(name)
-        # No text: an option may be called as what it chooses, `model`.
-        if value is not None and not isinstance(value, str):
-            return value
-        missing = environments.instead_of(error, name, line)
-        if missing is None:
-            missing = Missing(name, line, error)
-        failures.append(missing)
-        return missing
-
-    failed.decorator = _decorator  # type: ignore[attr-defined]
-
-    def left(error: BaseException, name: str, line: int, read: Any, before: Any) -> Any:
-        value = altered.held(read)
-        return failed(error, name, line) if altered.left(value, before) else value
-
-    def half_made(error: BaseException, read: Any) -> None:
-        altered.HALF_MADE.append((altered.held(read), error))
-
-    failed.half_made = half_made  # type: ignore[attr-defined]
-    failed.named = _named  # type: ignore[attr-defined]
-    failed.held, failed.left = altered.held, left  # type: ignore[attr-defined]
-
-    def read(error: BaseException, name: str, line: int, value: Any) -> Any:
-        return failed(error, name, line) if isinstance(value, configparser.RawConfigParser) else value
-
-    failed.read = read  # type: ignore[attr-defined]
-    failed.as_list, failed.size = spellings.as_list, spellings.size  # type: ignore[attr-defined]
-    failed.unset = stand_ins.unset  # type: ignore[attr-defined]
-    failed.text = lambda value: value if isinstance(value, Missing) else str(value)  # type: ignore[attr-defined]
-    return failed
-
-
-def _named(value: Any, name: str, line: int) -> Any:
-    """A value that a name is bound to; one that is not known gets the name, so that it can be asked for by it.
-
-    What `--arg` gives takes the place of a plain value, as the next slice has it: examples are tried in this one.
-    """
-    if not isinstance(value, Missing):
-        plain = value is None or isinstance(value, int | float | str)
-        return stand_ins.described(name) if plain and name in stand_ins.GIVEN else value
-    if value.oomlint_cause is None and not value.oomlint_name.startswith("sys.argv"):
-        return value  # it has a name of the script's own already
-    told = stand_ins.described(name)
-    if told is not None:
-        return told
-    stand_ins.NAMED[name] = Missing(name, line, NeededError(value))
-    return stand_ins.NAMED[name]
-
-
-def _decorator(value: Any) -> Any:
-    """A decorator; of a library that is not there, one that leaves what it decorates as it is."""
-    return (lambda decorated: decorated) if isinstance(value, Missing) else value
 
 
 def _first(failures: list[Missing], path: str) -> EstimateError:
@@ -393,7 +348,7 @@ def _broken(
         message = f"{unset[0]} has no default on the command line, and the model needs it"
         hint = f"Give it: --arg {unset[0]}=VALUE"
         return EstimateError(message, "build", file, line, hint, asked=unset[0], instead=tuple(unset[1:]))
-    if "NoneType" in str(error) and (unset := choices.none_in(error)):
+    if re.search("NoneType|=None", str(error)) and (unset := choices.none_in(error)):
         message = f"{unset[0]} is None there: what gives it a value reads data, or comes after"
         hint = f"Give it: --arg {unset[0]}=VALUE"
         return EstimateError(message, "build", file, line, hint, asked=unset[0], instead=tuple(unset[1:]))

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from oomlint.estimate.worker.stand_ins import NeededError
+
 FAILED = "oomlint_failed"
 
 # Where Keras could be imported from that nobody should have; longer names first.
@@ -72,7 +74,24 @@ def _respelled(node: Any) -> Any:
             value, ast.Starred
         ):
             return ast.copy_location(helper("text", value), node)
+        case ast.Call(func=ast.Name(id="min"), args=[one, other], keywords=[]) if _is_count(one) != _is_count(
+            other
+        ):
+            return ast.copy_location(_least(*((one, other) if _is_count(one) else (other, one))), node)
     return node
+
+
+def _is_count(value: ast.expr) -> bool:
+    """`len(tokenizer.word_index) + 1`."""
+    calls = [one for one in ast.walk(value) if isinstance(one, ast.Call)]
+    return any(isinstance(one.func, ast.Name) and one.func.id == "len" for one in calls)
+
+
+def _least(count: ast.expr, most: ast.expr) -> ast.Call:
+    """`min(len(words), MAX_WORDS)`: no more than the second, if the first is not known."""
+    none = ast.arguments([], [], None, [], [], None, [])
+    function = ast.Attribute(ast.Name(FAILED, ast.Load()), "least", ast.Load())
+    return ast.Call(function, [ast.Lambda(none, count), most, ast.Constant(ast.unparse(count))], [])
 
 
 def helper(name: str, value: ast.expr, *more: str | int) -> ast.Call:
@@ -84,6 +103,26 @@ def helper(name: str, value: ast.expr, *more: str | int) -> ast.Call:
 def as_list(shape: Any) -> list[Any]:
     """A shape as a list."""
     return list(shape.as_list() if hasattr(shape, "as_list") else shape)
+
+
+# What was taken to be as many as the script takes at most, and how many that is.
+CAPPED: dict[str, int] = {}
+
+
+def least(count: Any, most: Any, written: str) -> Any:
+    """The lesser of a count and of another number; that number, where the count is one of data that are not there."""
+    try:
+        return min(count(), most)
+    except NeededError:
+        if type(most) is not int:
+            raise
+        CAPPED[written] = most
+        return most
+
+
+def said() -> list[str]:
+    """What was taken for a count that is not known."""
+    return [f"{one} is taken to be {most} or more: the script takes no more" for one, most in CAPPED.items()]
 
 
 def size(value: Any) -> Any:

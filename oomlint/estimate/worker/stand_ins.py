@@ -156,7 +156,7 @@ class Missing:
 def _said_of(name: str) -> Any:
     """What `--arg` or `--data` say of an attribute or a key; None where neither does."""
     if name in GIVEN and name in SPACES:
-        from oomlint.estimate.worker.environments import Space
+        from oomlint.estimate.worker.own_environments import Space
 
         return Space(GIVEN[name], both=True)
     if name in GIVEN:

@@ -72,6 +72,9 @@ def _held(made: Made) -> tuple[list[Any], list[Any]]:
     for value in list(values):
         if not isinstance(value, type | keras.Model) and _is_of_user(value):
             values += vars(value).values()
+        elif isinstance(value, keras.Model):  # a solver that keeps its own
+            kept = [getattr(value, "optimizer", None), *vars(value).values()]
+            values += [one for one in kept if hasattr(one, "apply_gradients")]
     models = [one for one in values if isinstance(one, keras.Model)]
     optimizers = [one for one in values if hasattr(one, "apply_gradients") and hasattr(one, "variables")]
     unique = [list({id(one): one for one in found}.values()) for found in (models, optimizers)]
@@ -99,6 +102,8 @@ def _spec(name: str, names: list[str], made: Made, models: list[Any], batch: int
     told = described.whole(name, batch)
     if told is not None:
         return told
+    if name in made.handed:  # columns of one input, say, each of as many points as it has
+        return Spec(*made.handed[name])
     inputs = [leaf for model in models for leaf in generation.inputs_of(model) or ()]
     shapes = list(
         dict.fromkeys(tuple(leaf.shape)[1:] for leaf in inputs if None not in tuple(leaf.shape)[1:])

@@ -115,6 +115,8 @@ def resize(call: Call, run: Run) -> Value:
     "keras.random.truncated_normal",
     "keras.backend.random_normal",
     "keras.backend.random_uniform",
+    "keras.backend.random_bernoulli",
+    "keras.backend.random_binomial",
     parameters="shape",
 )
 def random(call: Call, run: Run) -> Value:

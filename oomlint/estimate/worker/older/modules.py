@@ -250,9 +250,10 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
         length = getattr(layer, "_oomlint_length", None)
         whole = getattr(layer, "_oomlint_batch_shape", None)
         # A recurrent layer that keeps its state has to know the batch.
-        if whole is not None and not self.layers:
+        begun = getattr(self, "_layers", self.layers)  # with its input layer, which `layers` leaves out
+        if whole is not None and not begun:
             add(self, keras.Input(batch_shape=whole))
-        elif length is not None and not self.layers:
+        elif length is not None and not begun:
             add(self, keras.Input((length,), dtype="int32"))
         return add(self, layer, *args, **kwargs)
 

@@ -26,6 +26,8 @@ def old_helpers(keras: Any, stack: ExitStack, used: set[str], assumptions: list[
     converted.__dict__["shape_type_conversion"] = lambda function: function
     _put(utilities, "tf_utils", converted, stack)
     _put(utilities, "multi_gpu_model", _multi_gpu_model(assumptions), stack)
+    for module in ("optimizers", "layers"):  # what Keras 2's models.py imported for itself
+        _put([keras.models, *namesakes(keras, "models")], module, getattr(keras, module), stack)
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is None:
         return
