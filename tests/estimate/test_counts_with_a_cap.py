@@ -158,17 +158,20 @@ def test_what_a_class_of_settings_counts(tmp_path: Path, monkeypatch: pytest.Mon
     assert build(tmp_path, text, monkeypatch, arguments={"width": 7}).model.count_params() == 3 * 7 + 7
 
 
-def test_optimizers_by_way_of_the_models_of_keras_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("name", ["RMSprop", "rmsprop"])
+def test_optimizers_by_way_of_the_models_of_keras_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
     text = """
         from keras.models import Sequential, optimizers
         from keras.layers import Dense
 
         model = Sequential()
         model.add(Dense(3, input_dim=4))
-        model.compile(loss="mse", optimizer=optimizers.RMSprop(lr=0.01))
+        model.compile(loss="mse", optimizer=optimizers.NAME(lr=0.01))
         model.fit(read_all(), read_marks(), nb_epoch=3)
     """
-    subject = build(tmp_path, text, monkeypatch)
+    subject = build(tmp_path, text.replace("NAME", name), monkeypatch)
     assert (type(subject.model.optimizer).__name__, subject.model.count_params()) == ("RMSprop", 4 * 3 + 3)
 
 
@@ -336,3 +339,15 @@ def test_both_parts_of_a_gan_whose_steps_one_function_calls(tmp_path: Path, monk
     subject = build(tmp_path, _IN_TURNS, monkeypatch, batch_size=5)
     counts = {subject.model.count_params(), *(one.model.count_params() for one in subject.others)}
     assert counts == {3 * 4 + 4, 4 + 1}
+
+
+def test_a_name_that_was_the_second_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import tensorflow as tf
+
+        net = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2)], "actor")
+        net.compile("adam", "mse")
+        net.fit(read_all(), read_marks())
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert (subject.model.name, subject.model.count_params()) == ("actor", 3 * 2 + 2)

@@ -258,6 +258,16 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
         return add(self, layer, *args, **kwargs)
 
     stack.enter_context(patch.object(keras.Sequential, "add", added))
+    make = keras.Sequential.__init__
+
+    def made(self: Any, layers: Any = None, *args: Any, **kwargs: Any) -> None:
+        if args and isinstance(
+            args[0], str
+        ):  # `Sequential(layers, "actor")`: its second argument was the name
+            kwargs["name"], args = args[0], args[1:]
+        make(self, layers, *args, **kwargs)
+
+    stack.enter_context(patch.object(keras.Sequential, "__init__", signed(made, make)))
     build = keras.Sequential.build
 
     @functools.wraps(build)
