@@ -351,3 +351,26 @@ def test_a_name_that_was_the_second_argument(tmp_path: Path, monkeypatch: pytest
     """
     subject = build(tmp_path, text, monkeypatch)
     assert (subject.model.name, subject.model.count_params()) == ("actor", 3 * 2 + 2)
+
+
+def test_gradients_that_are_cut_in_two_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from tensorflow import keras
+
+        net = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+        net.compile(keras.optimizers.Adam(lr=0.1, clipnorm=1.0, clipvalue=0.5), "mse")
+        net.fit(read_all(), read_marks())
+    """
+    optimizer = build(tmp_path, text, monkeypatch).model.optimizer
+    assert (optimizer.clipnorm, optimizer.clipvalue) == (1.0, None)
+
+
+def test_a_count_that_a_division_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from tensorflow import keras
+
+        net = keras.Sequential([keras.Input((6,)), keras.layers.Embedding(input_dim=640 / 2, output_dim=4)])
+        net.compile("adam", "mse")
+        net.fit(read_all(), read_marks())
+    """
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 320 * 4

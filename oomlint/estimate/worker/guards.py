@@ -145,6 +145,8 @@ def _member(statement: ast.stmt) -> ast.stmt:
     match statement:
         case ast.FunctionDef(name=name) if name not in _STEPS:
             return _guard(statement, False)
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant() as value):
+            statement.value = ast.copy_location(helper("named", value, name, statement.lineno), value)
         case ast.Assign(targets=[ast.Name()], value=ast.expr() as value):
             calls = any(isinstance(one, ast.Call) for one in ast.walk(value))
             return _attempt(statement) if calls else statement

@@ -69,7 +69,7 @@ def _translated_layer(name: str, original: Any, accepted: set[str]) -> Any:
             kwargs["kernel_size"] = (kwargs.pop("nb_row"), kwargs.pop("nb_col"))
         if name.startswith("AveragePooling") and not args and "pool_size" not in kwargs:
             kwargs["pool_size"] = 2  # the default of Keras 2
-        for count in ("units", "filters"):
+        for count in ("units", "filters", "input_dim", "output_dim"):
             if isinstance(kwargs.get(count), float) and kwargs[count].is_integer():
                 kwargs[count] = int(kwargs[count])
         if args and isinstance(args[0], float) and args[0].is_integer() and name != "Dropout":

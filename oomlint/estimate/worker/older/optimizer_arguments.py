@@ -34,6 +34,9 @@ def old_optimizers(keras: Any, stack: ExitStack, used: set[str]) -> None:
             )
 
 
+_CLIPS = ("global_clipnorm", "clipnorm", "clipvalue")
+
+
 def _translated(original: Any, used: set[str]) -> Any:
     @functools.wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -43,6 +46,10 @@ def _translated(original: Any, used: set[str]) -> Any:
         for gone in ("decay", "options"):
             if kwargs.pop(gone, None) is not None:
                 used.add(f"{gone}=")
+        clipped = [one for one in _CLIPS if kwargs.get(one) is not None]
+        for gone in clipped[1:]:  # together they were taken before Keras 2.11
+            kwargs.pop(gone)
+            used.add(f"{gone}=")
         if kwargs.get("epsilon", 0) is None:
             kwargs.pop("epsilon")
         from oomlint.estimate.worker.stand_ins import Missing
