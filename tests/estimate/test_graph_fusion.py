@@ -210,7 +210,7 @@ def convolution(kind: str, given: tuple[int, ...], kernel: tuple[int, ...], made
 
 
 def sizes(made: Program, channels_first: bool = False) -> dict[str, tuple[int, ...]]:
-    return {one.name: one.outputs for one in lowered(made, channels_first).operations}
+    return {one.name: one.outputs for one in lowered(made, Card(channels_first=channels_first)).operations}
 
 
 def test_a_convolution_reads_a_copy_with_a_row_more_where_padding_is_odd():

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from estimate.graph_programs import MIB, op, program
 
-from oomlint.estimate.worker.graph.cards import card_of
+from oomlint.estimate.worker.graph.cards import Card, card_of
 from oomlint.estimate.worker.graph.compiled import compiled
 from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
@@ -60,7 +60,7 @@ def of_a_kernel(*more: Operation) -> Program:
 
 def test_a_frozen_kernel_is_written_once_where_channels_are_first():
     def copies(made: Program, channels_first: bool) -> list[tuple[int, ...]]:
-        operations = lowered(made, channels_first).operations
+        operations = lowered(made, Card(channels_first=channels_first)).operations
         return [one.outputs for one in operations if one.name == "kernel/transposed"]
 
     assert copies(of_a_kernel(), True) == [(4 * MIB,)]
@@ -111,7 +111,9 @@ def normalized(dtype: str, channels_first: bool) -> int:
         op("Sub", 2, 3, mib=16, shape=shape),
         op("Sort", 5, 6, mib=1),
     )
-    return sum(one.type == "Difference" for one in lowered(made, channels_first).operations)
+    return sum(
+        one.type == "Difference" for one in lowered(made, Card(channels_first=channels_first)).operations
+    )
 
 
 def test_where_channels_are_first_no_difference_from_the_mean_is_written():

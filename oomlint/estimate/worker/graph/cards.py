@@ -27,6 +27,7 @@ class Card:
     start: float = 3352e9 * _START  # bytes that could be moved while a kernel is started
     cache: int = 50 << 20  # the second-level one, bytes
     near: int = 132 * _FIRST_LEVEL  # what the first-level ones hold
+    multiprocessors: int = 132
 
 
 HOPPER = Card()
@@ -43,4 +44,5 @@ def card_of(gpu: str) -> Card:
         start=figures.bandwidth * 1e9 * _START,
         cache=figures.cache << 10,
         near=figures.multiprocessors * _FIRST_LEVEL,
+        multiprocessors=figures.multiprocessors,
     )

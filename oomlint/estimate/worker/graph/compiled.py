@@ -10,6 +10,7 @@ from oomlint.estimate.worker.graph.lent import lend
 from oomlint.estimate.worker.graph.lives import Buffer, Lives, rounded
 from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
+from oomlint.estimate.worker.graph.packed import gaps
 from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas
 from oomlint.estimate.worker.graph.schedules import depth_first, frees_most
 from oomlint.estimate.worker.graph.together import BESIDE, TOGETHER, together
@@ -19,7 +20,7 @@ ALIGNMENT = 256  # bytes: kXlaAllocatedBufferAlignBytes in xla/service/gpu/gpu_c
 
 def compiled(step: Program, card: Card = HOPPER) -> tuple[Program, Lives]:
     """The step's kernels, and their buffers in the order in which XLA runs them."""
-    lower = lowered(step, card.channels_first, by_cublas(step, card))
+    lower = lowered(step, card, by_cublas(step, card))
     program = together(kernels(lower, card), by_cublas(lower, card))
     orders = [way(program) for way in (frees_most, depth_first)]
     return program, occupied(program, min(orders, key=lambda order: occupied(program, order, True).peak))
@@ -70,6 +71,7 @@ def occupied(program: Program, order: list[int], planned: bool = False) -> Lives
         taken = {id(buffer) for buffer in made.values()}
         found.order.append(number)
         found.timeline.append(level + scratch)
+        found.scratch.append(scratch)
         if level + scratch > found.peak:
             found.peak, found.peak_at, found.at_peak = level + scratch, number, tuple(alive.values())
         if operation.type == "Argument":
@@ -92,7 +94,12 @@ def occupied(program: Program, order: list[int], planned: bool = False) -> Lives
     for left in alive.values():
         left.died = len(found.order) - 1
     if not planned:
-        lend(found, program)
+        apart = lend(found, program)
+        apart |= {id(one) for one in found.buffers if operations[one.maker].type == "Argument"}
+        between = gaps(found, apart)
+        found.peak += between
+        if found.timeline:
+            found.timeline[found.order.index(found.peak_at)] += between
     return found
 
 

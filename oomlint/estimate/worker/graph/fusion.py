@@ -14,6 +14,7 @@ from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.costs import REDUCTIONS, cost_of, is_by_row, kind_of, scratch_of, size_of
 from oomlint.estimate.worker.graph.kinds import READS
+from oomlint.estimate.worker.graph.leaky import keep_leaky
 from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, summed_rows
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, waits_for
 from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas, is_lent_memory
@@ -54,7 +55,7 @@ class _Fusion:
         self._end_with_bias()
         if not left_to_cublas:
             self._keep_before_erf()
-        self._keep_masks_of_merged()
+        keep_leaky(self.operations, self.kinds, self._origin)
         self.sizes = [size_of(operation) for operation in self.operations]
         self.scratch = [scratch_of(operation) for operation in self.operations]
         if left_to_cublas:
@@ -144,16 +145,6 @@ class _Fusion:
                 if self.kinds[number] == "mapped":
                     self.kinds[number] = "reduction"
 
-    def _keep_masks_of_merged(self) -> None:
-        """Where leaky units behind a merged product are positive is written with them: the product need not stay."""
-        for number, operation in enumerate(self.operations):
-            if operation.type == "Compare" and "LeakyRelu" in operation.name:
-                source = self._origin(operation.inputs[0])
-                if self.operations[source].type == "BiasAdd":
-                    source = self._origin(self.operations[source].inputs[0])
-                if self.operations[source].type == "Slice":
-                    self.kinds[number] = "reduction"
-
     def _begin_products(self) -> None:
         """XLA's own products compute functions of one argument as they read, however many others read them.
 
@@ -228,6 +219,9 @@ class _Fusion:
         if len(readers) > 1 and any(self._is_summed_at_once(number, reader) for reader in readers):
             return -1
         if any(pieces_of(self.places[reader][number]) > _TIMES for reader in readers):
+            return -1
+        # Several times as much would stay for the second (cifar_dropout_vgg in halves).
+        if len(readers) > 1 and self.operations[number].type == "PartsSum":
             return -1
         cost = self.costs[number]
         alone = self.card.start + self.sizes[number] + cost

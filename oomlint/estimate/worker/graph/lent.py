@@ -30,12 +30,12 @@ class _Place:
         return all(buffer.died < first or last < buffer.born for first, last in self.taken)
 
 
-def lend(found: Lives, program: Program) -> None:
-    """Take out of the timeline what lies in such places."""
+def lend(found: Lives, program: Program) -> set[int]:
+    """Take out of the timeline what lies in such places. The buffers (by id) that do."""
     places = _places(found, program)
+    lent: set[int] = set()
     if not places:
-        return
-    lent = set()
+        return lent
     for buffer in sorted(found.buffers, key=lambda one: -one.size):
         place = next((one for one in places if one.has_room(buffer)), None)
         if place is None:
@@ -48,6 +48,7 @@ def lend(found: Lives, program: Program) -> None:
     top = found.timeline.index(found.peak)
     found.peak_at = found.order[top]
     found.at_peak = tuple(one for one in found.buffers if one.born <= top <= one.died and id(one) not in lent)
+    return lent
 
 
 def _places(found: Lives, program: Program) -> list[_Place]:

@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.ahead import write_ahead
+from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS, Copies, source_of
 from oomlint.estimate.worker.graph.eights import fill_up_to_eights
 from oomlint.estimate.worker.graph.equals import merge_equals
@@ -16,6 +17,7 @@ from oomlint.estimate.worker.graph.exchanges import exchange_for_products
 from oomlint.estimate.worker.graph.merging import merge_products
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
 from oomlint.estimate.worker.graph.products import multiply_over_one
+from oomlint.estimate.worker.graph.split import split_products
 from oomlint.estimate.worker.graph.sums import add_rows
 from oomlint.estimate.worker.graph.unread import leave_out_unread
 from oomlint.estimate.worker.graph.updates import read_after_updates
@@ -29,11 +31,12 @@ Like = tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]  # shape and type
 Zeros = dict[Like, int]
 
 
-def lowered(program: Program, channels_first: bool = False, cublas: bool = False) -> Program:
+def lowered(program: Program, card: Card = HOPPER, cublas: bool = False) -> Program:
     """The operations that become several, or others: ReLUs' and max pooling's gradients, sums by row, convolutions.
 
     A constant of zeros is one for all operations of a size. It is written where something cannot do without: a scatter.
     """
+    channels_first = card.channels_first
     program = leave_out_unread(program)
     operations = list(program.operations)
     read_after_updates(operations)
@@ -100,6 +103,8 @@ def lowered(program: Program, channels_first: bool = False, cublas: bool = False
     exchange_for_products(operations)
     if cublas:
         fill_up_to_eights(operations)
+    else:
+        split_products(operations, card)
     return _in_order(replace(program, operations=operations))
 
 

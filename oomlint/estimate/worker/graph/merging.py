@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.convolutions import source_of
-from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation, waits_for
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
 
 _TILE = 64  # columns
 _MERGED = 32 << 20  # bytes: xla_gpu_dot_merger_threshold_mb in xla/debug_options_flags.cc
@@ -28,28 +28,33 @@ def merge_products(program: Program, operations: list[Operation]) -> None:
         by_tensor.setdefault((operation.type, tensor), []).append(number)
         by_weight.setdefault((operation.type, *_value_of(weight, program)), []).append(number)
     merged: set[int] = set()
+    waits: list[int] = []  # as long as nothing is merged
     for members in by_tensor.values():
         if len(members) > 1 and not _waits(members, operations):
             _merge(members, program, operations)
             merged.update(members)
     for members in by_weight.values():
-        groups: list[list[int]] = []
-        for member in members:
-            if member in merged:
-                continue
-            shapes = program.operations[member].shapes
-            for group in groups:
+        left = [member for member in members if member not in merged]
+        if len(left) < 2:
+            continue
+        waits = waits or _all_waits(operations)
+        groups: list[tuple[list[int], int, int]] = []  # with a bit for each, and for all that they wait for
+        for member in left:
+            shapes, own = program.operations[member].shapes, 1 << member
+            for place, (group, bits, behind) in enumerate(groups):
                 alike = program.operations[group[0]].shapes == shapes
-                if alike and not _waits([*group, member], operations):
+                if alike and not behind & own and not waits[member] & bits:
                     group.append(member)
+                    groups[place] = group, bits | own, behind | waits[member]
                     break
             else:
-                groups.append([member])
-        for group in groups:
+                groups.append(([member], own, waits[member]))
+        for group, _, _ in groups:
             # What was merged meanwhile may make one of them wait for another.
             if len(group) > 1 and not _waits(group, operations):
                 _merge(group, program, operations)
                 merged.update(group)
+                waits = []
     _merge_gradients(program, operations, merged)
 
 
@@ -117,12 +122,39 @@ def _merge(members: list[int], program: Program, operations: list[Operation]) ->
 
 def _waits(members: list[int], operations: list[Operation]) -> bool:
     """Whether one of them waits for another, with what is merged so far."""
+    seen: set[int] = set()
+    stack = list(members)
+    asked = set(members)
+    while stack:
+        operation = operations[stack.pop()]
+        new = {*(source for source, _ in operation.inputs), *operation.controls} - seen
+        if not new.isdisjoint(asked):
+            return True
+        seen |= new
+        stack += new
+    return False
 
-    def sources(number: int) -> set[int]:
-        operation = operations[number]
-        return {*(source for source, _ in operation.inputs), *operation.controls}
 
-    return any(waits_for(member, set(members), sources) for member in members)
+def _all_waits(operations: list[Operation]) -> list[int]:
+    """For each operation a bit for every other that it waits for: a layer unrolled over many steps has thousands."""
+    found = [-1] * len(operations)
+    for root in range(len(operations)):
+        stack = [root]
+        while stack:
+            number = stack[-1]
+            operation = operations[number]
+            sources = {*(source for source, _ in operation.inputs), *operation.controls}
+            open_ones = [source for source in sources if found[source] < 0]
+            if found[number] < 0 and open_ones:
+                stack += open_ones
+                continue
+            stack.pop()
+            if found[number] < 0:
+                behind = 0
+                for source in sources:
+                    behind |= found[source] | 1 << source
+                found[number] = behind
+    return found
 
 
 def _value_of(number: int, program: Program) -> tuple[object, ...]:

@@ -3,6 +3,13 @@
 As its memory schedulers have it (xla/hlo/transforms/simplifiers/hlo_memory_scheduler.cc in openxla/xla). It tries a
 list, where of what is ready that goes next which frees the most bytes beyond those that it writes, and a walk from the
 results down, and takes what needs least; the list where they are equal, which is nearly always the one.
+
+It tries a third, the order in which the walk meets what it reads, and takes it at times (fully_convolutional,
+dogs_beside_cats; its log says so with TF_CPP_VMODULE=hlo_memory_scheduler=2). It is left out here: of 21 programs whose
+log was read it came out within 3% of XLA's in 8 and too low in most others. 49 of 391 rows of the comparisons would
+have taken it, 21 for the better, and two more would be more than 15% under. Nor is the greater of list and walk the
+answer: the median error of 374 rows would be 8.5% in place of 2.5%; taken where they are within 5% of one another, as
+many rows stay more than 15% under.
 """
 
 from __future__ import annotations
