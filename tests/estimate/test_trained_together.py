@@ -8,6 +8,9 @@ import pytest
 from estimate.test_fallback import answered
 
 from oomlint.estimate.assumed import STEP
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.request import Request
+from oomlint.estimate.result import Estimate
 
 PAIR = """
     import tensorflow as tf
@@ -56,6 +59,21 @@ def test_what_is_not_known_of_its_data_leaves_the_sum_of_both(
     assert "the sum of what each takes by itself" in found.instead[0]
     assert (silent.instead, silent.peak_bytes) == ((), found.peak_bytes)
     assert found.range_bytes[1] == pytest.approx(silent.range_bytes[1] * STEP[1], abs=2)
+
+
+def test_a_value_that_no_way_can_do_without_is_asked_for_at_once():
+    """A second try may fail otherwise: a library that is half imported registers its types again."""
+    from oomlint.estimate.worker.fallback import together_or_apart
+
+    tried: list[str] = []
+
+    def estimated(request: Request) -> Estimate:
+        tried.append("whole" if "whole" in request.names else "apart")
+        raise EstimateError("width is not known", asked="width" if len(tried) == 1 else "")
+
+    with pytest.raises(EstimateError) as caught:
+        together_or_apart(Request("train.py", names={"together": "1"}), estimated)
+    assert (caught.value.asked, tried) == ("width", ["whole"])
 
 
 def test_what_would_save_memory_is_asked_of_each_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

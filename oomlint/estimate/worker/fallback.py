@@ -8,7 +8,6 @@ was assumed makes it.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import re
 from collections.abc import Callable, Iterator
@@ -32,8 +31,13 @@ def together_or_apart(request: Request, estimated: Estimated) -> tuple[Request, 
     if "together" in request.names:
         whole = dataclasses.replace(request, names=request.names | {"whole": "1"})
         if not request.what_if:  # that changes models, and nothing in a step that is followed whole
-            with contextlib.suppress(Exception):  # the user's own code, with data that is only like it
+            try:
                 return whole, estimated(whole)
+            except EstimateError as error:
+                if error.asked:  # it is not made, whichever way
+                    raise
+            except Exception:  # the user's own code, with data that is only like it
+                pass
         request = with_words(request, Assumed(_APART, *STEP)) if request.fallback else request
     return request, estimated(request)
 
