@@ -149,6 +149,7 @@ def test_two_steps_that_a_round_takes_are_of_both_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: str
 ):
     found = answered(tmp_path, ROUNDS.format(called=called), monkeypatch)
+    assert "the sum of what each takes by itself" in found.instead[0]
     weights = (20 * 768 + 768) + 769
     assert 4 * weights <= found.parts["weights"] < 4 * weights + 512
 

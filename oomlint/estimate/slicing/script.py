@@ -194,8 +194,9 @@ def _sliced(
             if inner[2] or not fallback:
                 raise error
             names |= {"plainly": "1", "assumed": plain_step(error, GRADIENTS).to_json()}
-    elif training.by_hand and training.others and _in_one_function(training) and keep_whole(training, needs):
-        names["together"] = "1"  # if it can be, else each by itself
+    elif training.by_hand and training.others:
+        whole = _in_one_function(training) and keep_whole(training, needs)
+        names["together" if whole else "apart"] = "1"
     names |= replicate(training, trace)
     names |= {"element_named": training.element_named} if training.element_named else {}
     if (sample := sample_named(trace)) is not None:

@@ -28,17 +28,19 @@ Estimated = Callable[[Request], Estimate]
 
 def together_or_apart(request: Request, estimated: Estimated) -> tuple[Request, Estimate]:
     """The estimate, and the request that it is of: a step of several models whole if it can be, else each by itself."""
-    if "together" in request.names:
+    if (
+        "together" in request.names and not request.what_if
+    ):  # which changes models, and nothing in a whole step
         whole = dataclasses.replace(request, names=request.names | {"whole": "1"})
-        if not request.what_if:  # that changes models, and nothing in a step that is followed whole
-            try:
-                return whole, estimated(whole)
-            except EstimateError as error:
-                if error.asked:  # it is not made, whichever way
-                    raise
-            except Exception:  # the user's own code, with data that is only like it
-                pass
-        request = with_words(request, Assumed(_APART, *STEP)) if request.fallback else request
+        try:
+            return whole, estimated(whole)
+        except EstimateError as error:
+            if error.asked:  # it is not made, whichever way
+                raise
+        except Exception:  # the user's own code, with data that is only like it
+            pass
+    if request.fallback and request.names.keys() & {"together", "apart"}:
+        request = with_words(request, Assumed(_APART, *STEP))
     return request, estimated(request)
 
 
