@@ -118,3 +118,34 @@ def test_the_size_of_the_training_beside_that_of_a_test(tmp_path: Path, monkeypa
         model.fit(feeds["train"], epochs=2)
     """
     assert tuple(build(tmp_path, text, monkeypatch).data[0].shape) == (24, 4)
+
+
+def test_the_batch_that_another_method_of_the_trainer_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "detector.json").write_text('{"train": {"batch_size": 3}}')
+    text = """
+        import json
+        import tensorflow as tf
+
+        class Detector:
+            def __init__(self, file):
+                self.config = json.load(open(file))
+                self.net = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
+                self.optimizer = tf.keras.optimizers.Adam()
+
+            def load(self, examples):
+                self.examples = examples.batch(self.config["train"]["batch_size"])
+
+            def train(self):
+                for x, y in self.examples:
+                    with tf.GradientTape() as tape:
+                        loss = tf.reduce_mean(tf.square(self.net(x) - y))
+                    gradients = tape.gradient(loss, self.net.trainable_variables)
+                    self.optimizer.apply_gradients(zip(gradients, self.net.trainable_variables))
+
+        detector = Detector("detector.json")
+        detector.load(examples_of_a_file())
+        detector.train()
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert tuple(subject.data[0].shape) == (3, 4)
+    assert any("self.config['train']['batch_size']" in one for one in subject.assumptions)

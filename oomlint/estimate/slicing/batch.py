@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun.values.base import Const, Mapping, Value, deref
 from oomlint.dryrun.values.program import Instance
 from oomlint.estimate.slicing.functions import Functions, statements
-from oomlint.estimate.slicing.program import Scope, dotted, own_expressions
+from oomlint.estimate.slicing.program import Scope, dotted, own_expressions, root_name
 from oomlint.estimate.slicing.trainings import Training
 
 if TYPE_CHECKING:
@@ -98,7 +98,17 @@ def batch_expression(training: Training, functions: Functions) -> ast.expr | Non
     found = _by_name(scope)
     if found is None and not any(_is_measured(name, scope) for name in scope.bound if _SIZE.fullmatch(name)):
         found = _by_name(scope.unit.scope)  # no name of the function's hides it
-    return found or _starred(scope, functions) or _parameter(scope)
+    return found or _starred(scope, functions) or _parameter(scope) or _of_object_itself(scope)
+
+
+def _of_object_itself(scope: Scope) -> ast.expr | None:
+    """The one size that the class of the trainer takes from itself, in any method: `self.config["batch_size"]`."""
+    found: dict[str, ast.expr] = {}
+    for node in ast.walk(scope.owner) if scope.owner is not None else ():
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load):
+            if _says_size(node) and root_name(node) == "self":
+                found.setdefault(ast.unparse(node), node)
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def _parameter(scope: Scope) -> ast.expr | None:
