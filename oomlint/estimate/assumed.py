@@ -51,6 +51,14 @@ def plain_step(error: EstimateError, share: tuple[float, float]) -> Assumed:
     return Assumed(said, *share)
 
 
+_OF_SIZES = "the range is for sizes of up to twice as much, which is up to four times the memory, or less"
+
+
+def of_sizes(request: Request, *said: str) -> Request:
+    """The request with sizes assumed in it that nothing says."""
+    return with_words(request, Assumed((*said, _OF_SIZES), *SIZES, sample=True))
+
+
 def with_words(request: Request, assumed: Assumed) -> Request:
     """The request with what is assumed in it, beside what was before."""
     before = assumed_in(request)

@@ -107,6 +107,50 @@ def test_one_that_says_nothing_of_its_input_takes_what_the_other_gives(
     weights = (20 * 768 + 768) + (3 * 9 * 64 + 64) + (16 * 16 * 64 + 1)
     assert 4 * weights <= found.parts["weights"] < 4 * weights + 512
     assert not any("not included" in one for one in found.assumptions)
+    assert not any(
+        "is not known" in one for one in found.instead
+    )  # the judge's kernels hang on the channels alone
+
+
+REGIONS = """
+    import tensorflow as tf
+    from keras import Sequential, Model, layers, optimizers
+    class Head(Model):
+        def __init__(self):
+            super().__init__()
+            self.flat, self.wide, self.outer = layers.Flatten(), layers.Dense(4096), layers.Dense(1)
+        def call(self, x):
+            return self.outer(self.wide(self.flat(x)))
+    finder = Sequential([layers.Input((64, 64, 3)), layers.Conv2D(8, 3), layers.GlobalAveragePooling2D(), layers.Dense(4)])
+    head = Head()
+    finders, heads = optimizers.SGD(), optimizers.SGD()
+    @tf.function
+    def find(pictures):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(finder(pictures))
+        finders.apply_gradients(zip(tape.gradient(loss, finder.trainable_variables), finder.trainable_variables))
+    @tf.function
+    def tell(regions):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(head(regions))
+        heads.apply_gradients(zip(tape.gradient(loss, head.trainable_variables), head.trainable_variables))
+    for pictures in outside().batch(16):
+        find(pictures)
+        tell(cut(pictures))
+"""
+
+
+def test_weights_for_each_number_of_a_picture_that_is_only_likely_decide_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A head for regions of pictures, beside what proposes these, had been given whole pictures: 27 GiB too much."""
+    found = answered(tmp_path, REGIONS, monkeypatch, usable=250 * 2**20)
+    weights = (27 * 8 + 8) + (8 * 4 + 4) + (64 * 64 * 3 * 4096 + 4096) + (4096 + 1)
+    assert 4 * weights <= found.parts["weights"] < 4 * weights + 512
+    assert found.parts["weights"] < 250 * 2**20 < found.range_bytes[1]
+    assert found.range_bytes[0] <= weights  # a quarter of their bytes, and less for what else is assumed
+    assert found.verdict == "tight"  # and not that it does not fit
+    assert any("it has 12,288 x 4,096 weights if it is 64x64x3" in one for one in found.instead)
 
 
 def test_of_a_model_that_is_left_out_nothing_is_said_to_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -51,7 +52,8 @@ def _specs(outputs: Any, batch: int) -> list[Spec]:
 
 def _input_and_outputs(
     model: Any, made: Made, request: Request, batch: int, likely: list[Any]
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any, str]:
+    """What it takes, what it gives for that, and in words what is no more than likely of it."""
     from oomlint.estimate.worker import compiling, data_specs
 
     try:
@@ -59,11 +61,28 @@ def _input_and_outputs(
     except EstimateError:
         for one in likely:
             try:
-                return one, compiling.built_outputs(model, one)
+                outputs = compiling.built_outputs(model, one)
             except EstimateError:
                 continue
+            return one, outputs, _guessed(model, one)
         raise
-    return x, compiling.built_outputs(model, x)
+    return x, compiling.built_outputs(model, x), ""
+
+
+def _guessed(model: Any, x: Any) -> str:
+    """Whether what is only likely decides the weights: a kernel with a row for each number of a picture.
+
+    The kernels of convolutions hang on the channels alone. A head for regions of pictures takes regions.
+    """
+    if not isinstance(x, Spec) or len(x.shape) < 3 or not model.weights:
+        return ""
+    first = tuple(model.weights[0].shape)
+    if len(first) != 2 or first[0] != math.prod(x.shape[1:]):
+        return ""
+    sample = "x".join(map(str, x.shape[1:]))
+    return (
+        f"what {model.name} takes is not known: it has {first[0]:,} x {first[1]:,} weights if it is {sample}"
+    )
 
 
 def _subject(
@@ -74,12 +93,12 @@ def _subject(
     known = hasattr(optimizer, "apply_gradients") and not isinstance(optimizer, Missing)
     made = Made(model, optimizer=optimizer if known else None, by_hand=main.by_hand)
     plain = dataclasses.replace(request, input_shape=None, optimizer=None, loss=None)
-    x, outputs = _input_and_outputs(model, made, plain, batch, likely)
+    x, outputs, guessed = _input_and_outputs(model, made, plain, batch, likely)
     compiling.compile_model(made, plain, outputs, [])
     y = data_specs.targets(made, outputs, batch, [])
     with as_compiled(model):
         compiling.build_slots(model, x, y)
-    return Subject(model, (x,) if y is None else (x, y))
+    return Subject(model, (x,) if y is None else (x, y), guessed=guessed)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator
 
-from oomlint.estimate.assumed import GRADIENTS, SIZES, STEP, Assumed, plain_step, with_words
+from oomlint.estimate.assumed import GRADIENTS, STEP, Assumed, of_sizes, plain_step, with_words
 from oomlint.estimate.descriptions import read_data
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
@@ -90,14 +90,13 @@ def _with_sizes(error: EstimateError, request: Request) -> Request | None:
     said = (
         f"what only the data tells is not known: {what}",
         f"assumed in its place, a usual size that the model takes: {whole}. Give your own: --data '{whole}'",
-        "the range is for sizes of up to twice as much, which is up to four times the memory, or less",
     )
     changed = dataclasses.replace(
         request,
         data=request.data | described.arrays,
         arguments=request.arguments | described.values,
     )
-    return with_words(changed, Assumed(said, *SIZES, sample=True))
+    return of_sizes(changed, *said)
 
 
 def _plainly(error: EstimateError, request: Request) -> Request:

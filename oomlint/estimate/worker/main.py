@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from oomlint.estimate.assumed import assumed_in, widened
+from oomlint.estimate.assumed import assumed_in, of_sizes, widened
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
@@ -107,6 +107,7 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
         )
         for one in subject.others:
             subject.assumptions += [f"{one.model.name}: {words}" for words in one.assumptions]
+            request = of_sizes(request, one.guessed) if one.guessed else request
     between = range_of(footprint.peak, footprint.lower, footprint.upper)
     how = request.names.get("clustering", "")
     if how and program == "graph":

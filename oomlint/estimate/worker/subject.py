@@ -23,7 +23,7 @@ class Subject:
 
     `data` is what `model.train_step` is handed: a nest of `Spec` of the form `(x,)`, `(x, y)` or
     `(x, y, sample_weight)`; with mode `predict`, `(x,)`. `outputs` are what the model gives for `x`, as symbolic
-    tensors, where that was found out while it was built.
+    tensors, where that was found out while it was built. `guessed` is for one of `others`.
     """
 
     model: Any
@@ -33,6 +33,7 @@ class Subject:
     others: list[Subject] = field(default_factory=list)  # trained beside it: in turns, or in one step
     one_step: bool = False
     outputs: Any = None
+    guessed: str = ""  # in words: what its weights' sizes hang on and nothing says
 
 
 def packed(parts: Any) -> Any:
