@@ -277,3 +277,23 @@ def test_settings_that_are_not_there_have_the_default_that_they_are_asked_with(
     other = answered(tmp_path, text, monkeypatch, arguments={"width": 24})
     assert other.layers[0].parameters == 2 * found.layers[0].parameters
     assert not any("width is" in one for one in other.assumptions)
+
+
+LOOP = """
+    import tensorflow as tf
+    from keras import Sequential, layers, optimizers
+    model, optimizer = Sequential([layers.Input((20,)), layers.Dense(1)]), optimizers.SGD()
+    for x, y in outside():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+def test_the_batch_of_a_loop_that_says_none_is_no_default_of_keras(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    found = answered(tmp_path, LOOP, monkeypatch)
+    assert [one for one in found.assumptions if one.startswith("batch size ")] == [
+        "batch size 32, a usual one, as nothing says the loop's own: give another with --batch-size"
+    ]

@@ -61,7 +61,8 @@ def build(request: Request) -> Subject:
         batch = request.batch_size or (made.batch and strategies.share(made.batch, request))
         if batch is None:
             batch = DEFAULT_BATCH
-            assumptions.append(f"{ASSUMED_BATCH}{batch}, Keras' default: give another with --batch-size")
+            whose = "a usual one, as nothing says the loop's own" if made.by_hand else "Keras' default"
+            assumptions.append(f"{ASSUMED_BATCH}{batch}, {whose}: give another with --batch-size")
         assumptions += strategies.words(request, batch)
         if whole:
             return whole_steps.subject(made, request, batch, assumptions)
