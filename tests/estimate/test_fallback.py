@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
-from typing import Any
 
 import pytest
 from estimate.estimates import estimate as made_by_hand
+from estimate.scripts import answered
 
 from oomlint.estimate.assumed import GRADIENTS, SIZES, STEP
 from oomlint.estimate.errors import EstimateError
-from oomlint.estimate.request import Request
-from oomlint.estimate.result import Estimate
-from oomlint.estimate.slicing.script import slice_script
 from oomlint.estimate.verdicts import advice, headline
 from oomlint.report import estimate_html, estimate_json, estimate_text
 
 GIB = 1 << 30
-
-
-def answered(
-    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch, fallback: bool = True, **options: Any
-) -> Estimate:
-    pytest.importorskip("tensorflow")
-    from oomlint.estimate.worker.main import answer
-
-    work = tmp_path / "work"
-    work.mkdir(exist_ok=True)
-    monkeypatch.setenv("OOMLINT_WORK", str(work))
-    monkeypatch.setenv("OOMLINT_FOLDERS", str(tmp_path))
-    path = tmp_path / "train.py"
-    path.write_text(textwrap.dedent(text))
-    (tmp_path / "pyproject.toml").write_text("")
-    found = slice_script(path, fallback=fallback)
-    request = Request(
-        str(path),
-        source=found.text,
-        names=found.names,
-        usable_bytes=options.pop("usable", 13 * GIB),
-        engine="graph",
-        fallback=fallback,
-        **options,
-    )
-    return answer(request)
 
 
 # --- sizes that only the data tells ------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from estimate.test_fallback import answered
+from estimate.scripts import answered
 
 from oomlint.estimate.assumed import STEP
 from oomlint.estimate.errors import EstimateError

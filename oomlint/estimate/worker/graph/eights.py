@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.convolutions import source_of
-from oomlint.estimate.worker.graph.einsums import matrices_of
 from oomlint.estimate.worker.graph.operations import Operation, Output, new_operation
-from oomlint.estimate.worker.graph.products import PRODUCTS
+from oomlint.estimate.worker.graph.products import sides_of
 
 _EIGHT = 8  # xla/service/gpu/cublas_padding_requirements.h
 _HALF = 2  # bytes
@@ -21,7 +19,8 @@ def fill_up_to_eights(operations: list[Operation]) -> None:
     """One copy for all that read a tensor filled up to one size; what the product is cut out of stays as long as it."""
     made: dict[tuple[int, int], Output] = {}
     for number, operation in enumerate(list(operations)):
-        sides = _sides(operation, operations)
+        of_halves = operation.dtypes and "16" in operation.dtypes[0]
+        sides = sides_of(operation, operations) if of_halves else None
         if sides is None:
             continue
         times, rows, inner, columns = sides
@@ -63,25 +62,3 @@ def fill_up_to_eights(operations: list[Operation]) -> None:
                 controls=(),
             )
         )
-
-
-def _sides(operation: Operation, operations: list[Operation]) -> tuple[int, int, int, int] | None:
-    if operation.type not in PRODUCTS or len(operation.inputs) != 2 or not operation.shapes:
-        return None
-    if not operation.dtypes or "16" not in operation.dtypes[0]:
-        return None
-    shapes = []
-    for number, position in operation.inputs:
-        known = operations[number].shapes
-        if position >= len(known):
-            return None
-        shapes.append(known[position])
-    if operation.type == "Einsum":
-        return matrices_of(operation, shapes)
-    made = operation.shapes[0]
-    if len(made) < 2 or not math.prod(made):
-        return None
-    *outer, rows, columns = made
-    times = math.prod(outer)
-    inner, rest = divmod(math.prod(shapes[0]), times * rows)
-    return None if rest or math.prod(shapes[1]) != times * inner * columns else (times, rows, inner, columns)

@@ -1,4 +1,4 @@
-"""Which matrix products XLA leaves to cuBLAS, which is lent memory for each."""
+"""Matrix products: their sides, and which of them XLA leaves to cuBLAS, which is lent memory for each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from oomlint.estimate.worker.graph.cards import Card
 from oomlint.estimate.worker.graph.convolutions import source_of
+from oomlint.estimate.worker.graph.einsums import matrices_of
 from oomlint.estimate.worker.graph.operations import Operation, Program
 
 PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "_FusedMatMul", "Einsum")
@@ -77,3 +78,25 @@ def _is_exchanged(operation: Operation, program: Program) -> bool:
 
 def _fits(side: int) -> bool:
     return side % _TILE == 0 or _TILE % side == 0
+
+
+def sides_of(operation: Operation, operations: list[Operation]) -> tuple[int, int, int, int] | None:
+    """Products at once, rows, what is summed over, columns; None for what is no product of two matrices."""
+    if operation.type not in PRODUCTS or len(operation.inputs) != 2 or not operation.shapes:
+        return None
+    shapes = []
+    for number, position in operation.inputs:
+        known = operations[number].shapes
+        if position >= len(known):
+            return None
+        shapes.append(known[position])
+    if operation.type == "Einsum":
+        return matrices_of(operation, shapes)
+    made = operation.shapes[0]
+    if len(made) < 2 or not math.prod(made):
+        return None
+    *outer, rows, columns = made
+    times = math.prod(outer)
+    inner, rest = divmod(math.prod(shapes[0]), times * rows)
+    whole = not rest and inner and math.prod(shapes[1]) == times * inner * columns
+    return (times, rows, inner, columns) if whole else None

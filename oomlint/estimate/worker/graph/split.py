@@ -8,14 +8,12 @@ that is no multiple of the stretches, sixteen bytes each, is filled up in copies
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.cards import Card
 from oomlint.estimate.worker.graph.convolutions import source_of
-from oomlint.estimate.worker.graph.einsums import matrices_of
 from oomlint.estimate.worker.graph.operations import Operation, Output, new_operation
-from oomlint.estimate.worker.graph.products import PRODUCTS
+from oomlint.estimate.worker.graph.products import sides_of
 
 # The costs have the form that they have there: rounds of tiles, each as long as its stretch, a kernel's start and
 # the parts that are added up. Its figures in this version are not public: these are fitted to how XLA split 292
@@ -97,25 +95,3 @@ def parts_of(times: int, rows: int, inner: int, columns: int, card: Card) -> int
         return rounds * inner / parts + added
 
     return min((1 << power for power in range(_MOST + 1)), key=cost)
-
-
-def sides_of(operation: Operation, operations: list[Operation]) -> tuple[int, int, int, int] | None:
-    """Products at once, rows, what is summed over, columns; None for what is no product of two matrices."""
-    if operation.type not in PRODUCTS or len(operation.inputs) != 2 or not operation.shapes:
-        return None
-    shapes = []
-    for number, position in operation.inputs:
-        known = operations[number].shapes
-        if position >= len(known):
-            return None
-        shapes.append(known[position])
-    if operation.type == "Einsum":
-        return matrices_of(operation, shapes)
-    made = operation.shapes[0]
-    if len(made) < 2 or not math.prod(made):
-        return None
-    *outer, rows, columns = made
-    times = math.prod(outer)
-    inner, rest = divmod(math.prod(shapes[0]), times * rows)
-    whole = not rest and inner and math.prod(shapes[1]) == times * inner * columns
-    return (times, rows, inner, columns) if whole else None
