@@ -264,3 +264,35 @@ while True:
     subject = build(tmp_path, text, monkeypatch)
     assert subject.model.count_params() == 6
     assert subject.data[0].shape == (32, 5)
+
+
+def test_a_sequential_of_the_scripts_own_has_the_layers_that_it_adds_to_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        from tensorflow import keras
+
+        class Rows:
+            def add(self, row):
+                self.rows.append(row)
+
+        class Block(keras.Sequential):
+            def __init__(self, units, times):
+                super().__init__()
+                for _ in range(times):
+                    self.add(keras.layers.Dense(units))
+
+        class Net(keras.models.Sequential):
+            def __init__(self, classes):
+                super().__init__()
+                self.add(keras.Input((11,)))
+                self.add(Block(8, times=2))
+                self.add(keras.layers.Dense(classes))
+
+        model = Net(3)
+        model.compile("adam", "mse")
+        model.fit(load(), load(), batch_size=8)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert subject.model.count_params() == (11 * 8 + 8) + (8 * 8 + 8) + (8 * 3 + 3)
+    assert tuple(subject.data[0].shape) == (8, 11)

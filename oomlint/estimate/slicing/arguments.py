@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Container
 
+from oomlint.estimate.slicing.missing import missing
 from oomlint.estimate.slicing.program import Scope
 
 
@@ -71,9 +73,15 @@ def defaulted(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     return names
 
 
-def bare(arguments: ast.arguments) -> ast.arguments:
-    """The parameters of a function without their annotations, whose names the slice may lack."""
+def bare(arguments: ast.arguments, given: Container[str]) -> ast.arguments:
+    """The parameters of a function without their annotations, whose names the slice may lack.
+
+    Of options of a command line that the user gives (`given`) the default is that.
+    """
     new = copy.deepcopy(arguments)
+    for number, option in enumerate(new.kwonlyargs):
+        if option.arg in given:
+            new.kw_defaults[number] = missing(option.arg, option)
     for one in (*new.posonlyargs, *new.args, *new.kwonlyargs, new.vararg, new.kwarg):
         if one is not None:
             one.annotation = None

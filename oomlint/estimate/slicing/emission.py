@@ -7,11 +7,11 @@ import copy
 import json
 
 from oomlint.estimate.slicing.arguments import bare, defaulted, hidden, matched, of_base, required
+from oomlint.estimate.slicing.missing import missing
 from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.program import COMPOUND, Scope, Unit, blocks, bound_names
 from oomlint.estimate.slicing.rewriting import Rewriter
 from oomlint.estimate.slicing.steps import pairs
-from oomlint.estimate.slicing.taint import missing
 from oomlint.estimate.slicing.trainings import Training
 from oomlint.estimate.slicing.ways import Step
 from oomlint.estimate.slicing.whole_steps import written
@@ -334,7 +334,7 @@ class Emission:
         new = copy.copy(node)
         new.body = body or [ast.Pass()]
         new.returns = None
-        new.args = bare(node.args)
+        new.args = bare(node.args, self.needs.taint.given if id(inner) in self.way else ())
         if id(inner) in self.way:
             new.decorator_list = [
                 one for one in node.decorator_list if getattr(one, "id", "") in _KEPT_DECORATORS

@@ -388,8 +388,9 @@ class Needs:
         if isinstance(function, ast.Attribute):
             if function.attr in INERT_METHODS:
                 return False
-            if not callees and name == "self.build":  # of Keras: a model that says itself what it takes
-                return True
+            if name in ("self.build", "self.add") and not any(one.owner is scope.owner for one in callees):
+                # Of Keras: a model says itself what it takes, one that is a Sequential what it is made of.
+                return id(scope.owner) in self.whole or name == "self.build"
             if callees and isinstance(function.value, ast.Name) and function.value.id in ("self", "cls"):
                 return False
             if is_library(function, scope) or isinstance(function.value, ast.Call):

@@ -10,6 +10,7 @@ from pathlib import Path
 from oomlint.documents.python_file import Document, DocumentError
 from oomlint.documents.python_syntax import imported
 from oomlint.documents.reading import read as read_document
+from oomlint.estimate.slicing.command_lines import with_options
 from oomlint.estimate.slicing.initial_values import leave_out
 from oomlint.estimate.slicing.search_path import added_folders
 from oomlint.estimate.slicing.threads import called_in_place
@@ -193,6 +194,7 @@ class Program:
             if isinstance(node, ast.Expr):
                 node.value.oomlint_alone = True  # type: ignore[attr-defined] # copies keep it
         leave_out(tree)
+        with_options(tree)
         called_in_place(tree)
         unit = Unit(path, name, tree)
         _Binder(unit).run()

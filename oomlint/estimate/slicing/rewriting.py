@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
+from oomlint.estimate.slicing.missing import missing
 from oomlint.estimate.slicing.program import Scope, canonical
-from oomlint.estimate.slicing.taint import Taint, missing
+from oomlint.estimate.slicing.taint import Taint
 from oomlint.estimate.slicing.vocabulary import INERT_METHODS
 from oomlint.estimate.slicing.ways import classes_of
 

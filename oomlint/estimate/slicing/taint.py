@@ -15,6 +15,7 @@ from typing import Any
 from oomlint.estimate.slicing.filling import filled
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.known import DATA, Known
+from oomlint.estimate.slicing.missing import missing
 from oomlint.estimate.slicing.program import (
     Scope,
     Unit,
@@ -27,7 +28,6 @@ from oomlint.estimate.slicing.program import (
 )
 from oomlint.estimate.slicing.vocabulary import BUILDING, DATA_ATTRIBUTES, DATA_CALLS, is_model
 
-MISSING = "oomlint_missing"
 GIVEN = "oomlint_given"
 
 
@@ -371,14 +371,6 @@ def _bind(statement: ast.stmt, name: str, value: ast.expr) -> ast.stmt:
     bound = ast.Assign([target], value)
     ast.copy_location(bound, statement)
     return ast.fix_missing_locations(bound)
-
-
-def missing(name: str, node: ast.AST, classes: bool = False) -> ast.Call:
-    """`oomlint_missing("name", line)`: not known, and nothing happens until something needs it."""
-    given: list[ast.expr] = [ast.Constant(name), ast.Constant(getattr(node, "lineno", 0))]
-    if classes:
-        given.append(ast.Constant("classes"))
-    return ast.Call(ast.Name(MISSING, ast.Load()), given, [])
 
 
 def _counts_classes(value: ast.expr) -> bool:

@@ -111,6 +111,9 @@ class Missing:
     def __setitem__(self, key: Any, value: Any) -> None:
         pass
 
+    def __deepcopy__(self, memo: Any) -> Missing:
+        return self
+
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
         alone = bases[0] is self and all(isinstance(one, Missing) for one in bases)
         return (OfMissing,) if alone else ()
