@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from estimate.scripts import build
+from estimate.scripts import answered, build
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.worker.subject import Subject
@@ -296,3 +296,35 @@ def test_a_sequential_of_the_scripts_own_has_the_layers_that_it_adds_to_itself(
     subject = build(tmp_path, text, monkeypatch)
     assert subject.model.count_params() == (11 * 8 + 8) + (8 * 8 + 8) + (8 * 3 + 3)
     assert tuple(subject.data[0].shape) == (8, 11)
+
+
+def test_a_table_of_vectors_of_the_scripts_own_takes_numbers_of_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import tensorflow as tf
+        from tensorflow import keras
+
+        class WordEmbedding(keras.layers.Layer):
+            def build(self, shape):
+                self.table = self.add_weight("table", shape=(500, 8), experimental_autocast=False)
+
+            def call(self, words):
+                return tf.gather(self.table, words)
+
+        class Net(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.words = WordEmbedding()
+                self.head = keras.layers.Dense(3)
+
+            def call(self, x):
+                return self.head(self.words(x))
+
+        model = Net()
+        model.compile("adam", "mse")
+        model.fit(load(), load(), batch_size=8)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    weights = 500 * 8 + (8 * 3 + 3)
+    assert 4 * weights <= found.parts["weights"] < 4 * weights + 256

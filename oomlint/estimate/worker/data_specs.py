@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from oomlint.estimate.errors import EstimateError
@@ -47,13 +48,11 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
     """For a model without input layers: what the data set hands over, or the shape that the user gives."""
     if request.input_shape is not None:
         sample = tuple(_given(size, request) for size in request.input_shape)
-        dtype = "float32"
         array = next(iter(described.inputs()), None)
-        if array is not None and array.sizes[1:] == request.input_shape:
-            return Spec((batch, *sample), str(array.dtype))
         first = next(iter(made.model.layers), None) if hasattr(made.model, "layers") else None
-        if type(first).__name__ == "Embedding":
-            dtype = "int32"
+        dtype = "int32" if looks_up(first) else "float32"
+        if array is not None and array.sizes[1:] == request.input_shape and not looks_up(first):
+            dtype = str(array.dtype)
         return Spec((batch, *sample), dtype)
     open_ = next((leaf for leaf in _leaves(made) if None in leaf[0][1:]), None)
     if made.element is not None and open_ is None:
@@ -90,7 +89,7 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
     words = words if open_ is None else f"the data's shape {open_[0]} is not known in full"
     error = _asks(words, _example(made.model))
     length = request.names.get("length")
-    is_text = type(_first_layer(made.model)).__name__ == "Embedding"
+    is_text = looks_up(_first_layer(made.model))
     if length is not None and is_text and (open_ is None or len(open_[0]) == 2):
         error.parts = (f"x=32x{length} int32",)
     raise error
@@ -118,12 +117,12 @@ def _entrance(model: Any) -> tuple[Any, str] | None:
 def _example(model: Any) -> str:
     """A sample's shape such as its first layer takes, or one of its layers if that is the user's own."""
     first = type(_first_layer(model)).__name__
-    if first in ("Dense", "Embedding"):
+    if first == "Dense" or looks_up(_first_layer(model)):
         return "128"
     kinds = {type(one).__name__ for one in _all_layers(model)}
     if any("Conv2D" in kind or "Pooling2D" in kind for kind in kinds):
         return "224,224,3"
-    if "Embedding" in kinds:
+    if any(map(looks_up, _all_layers(model))):
         return "128"
     if kinds & _OF_SEQUENCES:
         return "128,16"
@@ -146,6 +145,15 @@ def _first_layer(model: Any) -> Any:
     while (inner := getattr(first, "layers", None)) and not isinstance(inner, str):
         first = inner[0]
     return None if first is model else first
+
+
+_OF_OTHERS = re.compile(r"patch|pos|time|step|sin|label|class|image|value|token_?type|segment", re.IGNORECASE)
+
+
+def looks_up(layer: Any) -> bool:
+    """Whether a layer, by its name, is a table of vectors, Keras' or of the script's own: it takes numbers of words."""
+    name = type(layer).__name__
+    return "embedding" in name.lower() and _OF_OTHERS.search(name) is None
 
 
 def _is_known(shape: Any) -> bool:

@@ -21,6 +21,7 @@ from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import FLOATX
 from oomlint.estimate.worker import described, own_environments, stand_ins
 from oomlint.estimate.worker.compiling import own_step
+from oomlint.estimate.worker.data_specs import looks_up
 from oomlint.estimate.worker.generation import floatx, inputs_of, keras_of, present
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec
@@ -251,13 +252,13 @@ _PICTURE = re.compile(r"\w*(?:image|img|picture|photo|frame|mask|style|content)s
 
 def _example(name: str, model: Any, length: str) -> str:
     """A description of one of the arrays such as a model with those layers takes, or a number."""
-    layers = model._flatten_layers() if hasattr(model, "_flatten_layers") else ()
-    kinds = {type(one).__name__ for one in layers}
+    layers = list(model._flatten_layers()) if hasattr(model, "_flatten_layers") else []
+    kinds, of_words = {type(one).__name__ for one in layers}, any(map(looks_up, layers))
     if _NUMBER.fullmatch(name):
         return "1.0"
-    if _PICTURE.fullmatch(name) or (kinds & {"Conv2D", "Conv2DTranspose"} and "Embedding" not in kinds):
+    if _PICTURE.fullmatch(name) or (kinds & {"Conv2D", "Conv2DTranspose"} and not of_words):
         return "32x224x224x3"
-    return f"32x{length} int32" if "Embedding" in kinds else "32x128"
+    return f"32x{length} int32" if of_words else "32x128"
 
 
 # Of one array, and so of each that is no number, where the likely ones do not fit: a sequence of vectors, a picture.

@@ -166,7 +166,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
         old_layers(keras, used)
         own_variables(keras, stack, used)
         own_optimizers(keras, used)
-        old_weights(keras, stack, used)
+        old_weights(keras, used)
         _old_models(keras, stack, used)
         _old_names(keras, stack)
         old_functions(keras, stack, used)

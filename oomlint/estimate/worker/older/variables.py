@@ -32,24 +32,38 @@ def own_variables(keras: Any, stack: ExitStack, used: set[str]) -> None:
     stack.enter_context(patch.object(keras.Layer, "__setattr__", kept))
 
 
+# Of where a weight lies and how it is read, and nothing of what it takes.
+_GONE = frozenset("experimental_autocast use_resource partitioner getter collections synchronization".split())
 _POSITIONAL = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "constraint")
 
 
-def old_weights(keras: Any, stack: ExitStack, used: set[str]) -> None:
-    """`self.add_weight("kernel", (3, 4), "float32")`, and `shape=4` for a vector."""
+_used: list[set[str]] = [set()]
+
+
+def old_weights(keras: Any, used: set[str]) -> None:
+    """`self.add_weight("kernel", (3, 4), "float32")`, `shape=4` for a vector, and what Keras 3 has no more.
+
+    To the end of the process: a model that does not say what it takes makes its weights when the script has run.
+    """
+    _used[0] = used
     original = keras.Layer.add_weight
+    if original.__module__ == __name__:
+        return
 
     @functools.wraps(original)
     def add_weight(self: Any, *args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], str):
-            used.add("add_weight(NAME, ...)")
+            _used[0].add("add_weight(NAME, ...)")
             kwargs |= dict(zip(_POSITIONAL, args, strict=False))
             args = ()
         if isinstance(kwargs.get("shape"), int):
             kwargs["shape"] = (kwargs["shape"],)
+        for gone in _GONE & kwargs.keys():
+            del kwargs[gone]
         return original(self, *args, **kwargs)
 
-    stack.enter_context(patch.object(keras.Layer, "add_weight", add_weight))
+    add_weight.__module__ = __name__
+    keras.Layer.add_weight = add_weight
 
 
 def _weight(keras: Any, variable: Any, used: set[str]) -> Any:
