@@ -328,3 +328,40 @@ def test_a_table_of_vectors_of_the_scripts_own_takes_numbers_of_words(
     found = answered(tmp_path, text, monkeypatch)
     weights = 500 * 8 + (8 * 3 + 3)
     assert 4 * weights <= found.parts["weights"] < 4 * weights + 256
+
+
+FROZEN_AFTER = """
+    import keras
+    base = keras.Sequential([keras.Input((20,)), keras.layers.Dense(30), keras.layers.Dense(40)])
+    model = keras.Model(base.input, keras.layers.Dense(1)(base.output))
+    {frozen}
+    model.compile("adam", "mse")
+    model.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    "frozen", ["base.trainable = False", "for layer in base.layers:\n        layer.trainable = False"]
+)
+def test_what_is_frozen_when_another_model_shares_it_is_frozen_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, frozen: str
+):
+    model = build(tmp_path, FROZEN_AFTER.format(frozen=frozen), monkeypatch).model
+    assert (
+        sum(one.shape[0] * (one.shape[1] if len(one.shape) > 1 else 1) for one in model.trainable_variables)
+        == 41
+    )
+
+
+def test_of_a_network_that_is_bound_anew_the_earlier_one_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import keras
+        base = keras.Sequential([keras.Input((20,)), keras.layers.Dense(nowhere)])
+        base.trainable = False
+        base = keras.Sequential([keras.Input((20,)), keras.layers.Dense(3)])
+        base.compile("adam", "mse")
+        base.fit(x, y)
+    """
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 20 * 3 + 3

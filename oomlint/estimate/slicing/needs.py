@@ -73,13 +73,13 @@ class Needs:
         where = scope.of(name)
         return where is not None and name in self.names.get(id(where), ())
 
-    def requires_from(self, name: str, scope: Scope, statement: ast.stmt) -> bool:
+    def requires_from(self, name: str, scope: Scope, statement: ast.stmt, shared: bool = False) -> bool:
         """Whether what a statement does to a name is needed: on the way, a later binding makes it vain."""
         if not self.requires(name, scope):
             return False
         where = scope.of(name)
         order = self.order.get(id(where))
-        return order is None or where is not scope or order.lives(name, statement)
+        return order is None or where is not scope or order.lives(name, statement, shared)
 
     def use(self, node: ast.AST, scope: Scope) -> None:
         """Everything that an expression uses."""
@@ -337,7 +337,8 @@ class Needs:
                     return name in self.attributes or (
                         isinstance(value, ast.Attribute) and value.attr in self.attributes
                     )
-                return self._reaches(root, scope, statement)
+                # Freezing a network freezes the layers that another shares with it.
+                return self._reaches(root, scope, statement, shared=name == "trainable")
             case ast.Subscript(value=value):
                 return self._holds(value, scope, statement)
         return False
@@ -349,10 +350,10 @@ class Needs:
             return attribute_of_self(value) in self.attributes
         return self._reaches(root, scope, statement)
 
-    def _reaches(self, root: str, scope: Scope, statement: ast.stmt) -> bool:
+    def _reaches(self, root: str, scope: Scope, statement: ast.stmt, shared: bool = False) -> bool:
         """Whether what a name stands for is needed: under the name itself, or what it was taken from."""
         return any(
-            self.requires_from(name, scope, statement)
+            self.requires_from(name, scope, statement, shared)
             or (id(scope) not in self.on_path and name in scope.parameters)
             for name in scope.taken_from(root)
         )

@@ -61,13 +61,18 @@ class Order:
         uses.add(at)
         return news
 
-    def lives(self, name: str, statement: ast.stmt) -> bool:
-        """Whether what a statement does to a name is still there at one of its uses."""
+    def lives(self, name: str, statement: ast.stmt, shared: bool = False) -> bool:
+        """Whether what a statement does to a name is still there at one of its uses.
+
+        Where it is done to the object and what that is a part of (`shared`), an earlier use of the object counts too.
+        """
         here = self.positions.get(id(statement))
         if here is None or name in self.anywhere:
             return True
-        later = min((kill for kill in self.kills.get(name, ()) if kill > here), default=self.count + 2)
-        return any(here < use <= later for use in self.uses.get(name, ()))
+        kills = self.kills.get(name, ())
+        later = min((kill for kill in kills if kill > here), default=self.count + 2)
+        start = max((kill for kill in kills if kill < here), default=0) if shared else here
+        return any(start < use <= later for use in self.uses.get(name, ()))
 
 
 def escapes(loop: ast.stmt) -> list[ast.stmt]:
