@@ -192,7 +192,9 @@ def test_a_version_comes_from_the_index(runner, workspace, monkeypatch):
     )  # where there is none it is not found, and the step says what it wanted
     done = runner.run(workspace, version="0.0.7", extras="estimate")
     assert done.status != 0
-    assert "oomlint[estimate]==0.0.7" in done.log
+    assert re.search(
+        r"oomlint(\[estimate\])?==0\.0\.7", done.log
+    )  # older versions of pip leave the extra out
     assert not done.outputs
 
 
