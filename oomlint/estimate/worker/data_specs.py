@@ -51,8 +51,9 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
         array = next(iter(described.inputs()), None)
         first = next(iter(made.model.layers), None) if hasattr(made.model, "layers") else None
         dtype = "int32" if looks_up(first) else "float32"
-        if array is not None and array.sizes[1:] == request.input_shape and not looks_up(first):
-            dtype = str(array.dtype)
+        if array is not None and array.sizes[1:] == request.input_shape:
+            if "int" in str(array.dtype) or not looks_up(first):  # what is only an example is float32
+                dtype = str(array.dtype)
         return Spec((batch, *sample), dtype)
     open_ = next((leaf for leaf in _leaves(made) if None in leaf[0][1:]), None)
     if made.element is not None and open_ is None:
