@@ -192,9 +192,8 @@ def test_a_version_comes_from_the_index(runner, workspace, monkeypatch):
     )  # where there is none it is not found, and the step says what it wanted
     done = runner.run(workspace, version="0.0.7", extras="estimate")
     assert done.status != 0
-    assert re.search(
-        r"oomlint(\[estimate\])?==0\.0\.7", done.log
-    )  # older versions of pip leave the extra out
+    # Older versions of pip leave the extra out.
+    assert re.search(r"oomlint(\[estimate\])?==0\.0\.7", done.log)
     assert not done.outputs
 
 

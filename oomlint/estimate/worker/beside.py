@@ -10,7 +10,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker.generation import present, tree
+from oomlint.estimate.worker.generation import dtype_of, present, tree
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.stand_ins import Missing
 from oomlint.estimate.worker.state import state_of_all
@@ -46,8 +46,7 @@ def _specs(outputs: Any, batch: int) -> list[Spec]:
     leaves = [] if outputs is None else tree().flatten(outputs)
     if len(leaves) != 1 or None in tuple(leaves[0].shape)[1:]:
         return []
-    dtype = leaves[0].dtype
-    return [Spec((batch, *tuple(leaves[0].shape)[1:]), str(getattr(dtype, "name", dtype)))]
+    return [Spec((batch, *tuple(leaves[0].shape)[1:]), dtype_of(leaves[0]))]
 
 
 def _input_and_outputs(

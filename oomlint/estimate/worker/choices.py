@@ -137,11 +137,9 @@ def none_in(error: BaseException) -> list[str]:
         code = trace.tb_frame.f_code
         if making.of_the_user(code.co_filename) and Path(code.co_filename).suffix == ".py":
             known = trace.tb_frame.f_globals | trace.tb_frame.f_locals
-            words = re.findall(
-                r"(?<![\w.])[A-Za-z_]\w*", linecache.getline(code.co_filename, trace.tb_lineno)
-            )
-            found = [one for one in dict.fromkeys(words) if one in known and known[one] is None]
             line = linecache.getline(code.co_filename, trace.tb_lineno)
+            words = re.findall(r"(?<![\w.])[A-Za-z_]\w*", line)
+            found = [one for one in dict.fromkeys(words) if one in known and known[one] is None]
             found += [
                 name
                 for holder, name in re.findall(r"(?<![\w.])([A-Za-z_]\w*)\.(\w+)", line)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker.generation import is_legacy
+from oomlint.estimate.worker.generation import is_legacy, layers_of
 from oomlint.estimate.worker.strategies import distributed
 from oomlint.estimate.worker.subject import Subject
 from oomlint.estimate.worker.weightless import backend_name
@@ -57,8 +57,7 @@ def asked_jit(model: Any) -> Any:
 
 def _refusing(model: Any) -> str:
     """A layer that cannot be compiled; the default LSTM and GRU run on cuDNN instead."""
-    layers = model._flatten_layers() if hasattr(model, "_flatten_layers") else ()
-    for layer in layers:
+    for layer in layers_of(model):
         if not getattr(layer, "supports_jit", True) or _on_cudnn(layer):
             return f"{type(layer).__name__} {layer.name!r}"
     return ""

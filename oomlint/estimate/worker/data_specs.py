@@ -9,7 +9,15 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import FLOATX
 from oomlint.estimate.worker import described, own_environments, stand_ins
-from oomlint.estimate.worker.generation import floatx, inputs_of, is_legacy, present, tree
+from oomlint.estimate.worker.generation import (
+    dtype_of,
+    floatx,
+    inputs_of,
+    is_legacy,
+    layers_of,
+    present,
+    tree,
+)
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec
 
@@ -39,7 +47,7 @@ def inputs(made: Made, request: Request, batch: int, assumptions: list[str]) -> 
             _complete(tuple(leaf.shape), known[position], request, batch, _name(leaf), len(leaves) == 1)
             for position, leaf in enumerate(leaves)
         ]
-        specs = [Spec(shape, _dtype(leaf)) for shape, leaf in zip(shapes, leaves, strict=True)]
+        specs = [Spec(shape, dtype_of(leaf)) for shape, leaf in zip(shapes, leaves, strict=True)]
         return tree().pack_sequence_as(struct, specs)
     return _of_data(made, request, batch, assumptions)
 
@@ -107,12 +115,12 @@ def _entrance(model: Any) -> tuple[Any, str] | None:
         leaves = inputs_of(part) if isinstance(part, kinds) else None
         if leaves and len(leaves) == 1 and _is_known(tuple(leaves[0].shape)):
             found.append((name, leaves[0]))
-    if len({(tuple(leaf.shape), _dtype(leaf)) for _, leaf in found}) == 1:
+    if len({(tuple(leaf.shape), dtype_of(leaf)) for _, leaf in found}) == 1:
         found = found[:1]
     if len(found) > 1:
         words = ("disc", "critic") if Made(model).has_no_call else ("encoder",)
         found = [one for one in found if any(word in one[0] for word in words)]
-    return (tuple(found[0][1].shape), _dtype(found[0][1])) if len(found) == 1 else None
+    return (tuple(found[0][1].shape), dtype_of(found[0][1])) if len(found) == 1 else None
 
 
 def _example(model: Any) -> str:
@@ -120,10 +128,10 @@ def _example(model: Any) -> str:
     first = type(_first_layer(model)).__name__
     if first == "Dense" or looks_up(_first_layer(model)):
         return "128"
-    kinds = {type(one).__name__ for one in _all_layers(model)}
+    kinds = {type(one).__name__ for one in layers_of(model)}
     if any("Conv2D" in kind or "Pooling2D" in kind for kind in kinds):
         return "224,224,3"
-    if any(map(looks_up, _all_layers(model))):
+    if any(map(looks_up, layers_of(model))):
         return "128"
     if kinds & _OF_SEQUENCES:
         return "128,16"
@@ -133,11 +141,6 @@ def _example(model: Any) -> str:
 
 
 _OF_SEQUENCES = frozenset("LSTM GRU SimpleRNN Bidirectional Conv1D MultiHeadAttention".split())
-
-
-def _all_layers(model: Any) -> list[Any]:
-    """The layers in a model and in its layers, as far as they are made yet."""
-    return list(model._flatten_layers()) if hasattr(model, "_flatten_layers") else []
 
 
 def _first_layer(model: Any) -> Any:
@@ -229,11 +232,6 @@ def _asks(message: str, example: str = "224,224,3") -> EstimateError:
 
 def _name(leaf: Any) -> str:
     return str(getattr(leaf, "name", "input"))
-
-
-def _dtype(leaf: Any) -> str:
-    dtype = leaf.dtype
-    return str(getattr(dtype, "name", dtype))
 
 
 def targets(made: Made, outputs: Any, batch: int, assumptions: list[str]) -> Any:

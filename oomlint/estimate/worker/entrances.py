@@ -22,7 +22,7 @@ from oomlint.estimate.slicing.vocabulary import FLOATX
 from oomlint.estimate.worker import described, own_environments, stand_ins
 from oomlint.estimate.worker.compiling import own_step
 from oomlint.estimate.worker.data_specs import looks_up
-from oomlint.estimate.worker.generation import floatx, inputs_of, keras_of, present
+from oomlint.estimate.worker.generation import floatx, inputs_of, keras_of, layers_of, present
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.subject import Spec
 
@@ -252,7 +252,7 @@ _PICTURE = re.compile(r"\w*(?:image|img|picture|photo|frame|mask|style|content)s
 
 def _example(name: str, model: Any, length: str) -> str:
     """A description of one of the arrays such as a model with those layers takes, or a number."""
-    layers = list(model._flatten_layers()) if hasattr(model, "_flatten_layers") else []
+    layers = layers_of(model)
     kinds, of_words = {type(one).__name__ for one in layers}, any(map(looks_up, layers))
     if _NUMBER.fullmatch(name):
         return "1.0"

@@ -83,7 +83,7 @@ _OPEN = re.compile(r"desc|xml_file|exclude_\w+|include_\w+|use_contact_forces")
 MODULES = ("gym", "gymnasium")
 
 
-class Environment:
+class Environment(own_environments.Env):
     """What a model is made from: the spaces. What happens in it is not known."""
 
     def __init__(self, observations: Size | Parts, actions: Size) -> None:
@@ -97,16 +97,6 @@ class Environment:
             else Space(observations)
         )
         self.action_space = Space(actions)
-
-    @property
-    def unwrapped(self) -> Environment:
-        """Itself."""
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Missing(f"env.{name}")
 
 
 class Wrapping:

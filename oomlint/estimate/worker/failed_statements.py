@@ -20,7 +20,8 @@ def failed_in(failures: list[Missing]) -> Any:
         missing = environments.instead_of(error, name, line)
         if missing is None:
             missing = Missing(name, line, error)
-        failures.extend([missing] if isinstance(missing, Missing) else [])
+        if isinstance(missing, Missing):
+            failures.append(missing)
         return missing
 
     failed.decorator = _decorator  # type: ignore[attr-defined]

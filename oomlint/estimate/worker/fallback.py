@@ -28,9 +28,8 @@ Estimated = Callable[[Request], Estimate]
 
 def together_or_apart(request: Request, estimated: Estimated) -> tuple[Request, Estimate]:
     """The estimate, and the request that it is of: a step of several models whole if it can be, else each by itself."""
-    if (
-        "together" in request.names and not request.what_if
-    ):  # which changes models, and nothing in a whole step
+    # What-if changes models, and nothing in a step that is followed whole.
+    if "together" in request.names and not request.what_if:
         whole = dataclasses.replace(request, names=request.names | {"whole": "1"})
         try:
             return whole, estimated(whole)

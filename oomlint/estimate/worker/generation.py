@@ -87,3 +87,13 @@ def inputs_of(model: Any) -> Any:
         return getattr(model, "inputs", None)
     except ValueError:  # of a Sequential that is not built, before Keras 3.6
         return None
+
+
+def layers_of(model: Any) -> list[Any]:
+    """A model, the layers in it and in its layers, as far as they are made yet."""
+    return list(model._flatten_layers()) if hasattr(model, "_flatten_layers") else []
+
+
+def dtype_of(tensor: Any) -> str:
+    """The name of a tensor's type, which a generation gives as text or as an object."""
+    return str(getattr(tensor.dtype, "name", tensor.dtype))

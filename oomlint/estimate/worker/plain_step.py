@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from oomlint.estimate.worker.compiling import own_step
@@ -24,16 +25,12 @@ def make(made: Made) -> None:
     if not own_step(model):
         return
     keras, cls = keras_of(model), type(model)
-    plain = {name: vars_of(keras.Model, name) for name in _OF_THE_STEP if hasattr(keras.Model, name)}
+    known = [name for name in _OF_THE_STEP if hasattr(keras.Model, name)]
+    plain = {name: inspect.getattr_static(keras.Model, name) for name in known}
     object.__setattr__(model, "__class__", type(cls.__name__, (cls,), plain))
     for name in ("optimizer", "loss", "_compile_loss", "_compile_metrics"):
         if getattr(model, name, None) is not None:
             object.__setattr__(model, name, None)
-
-
-def vars_of(cls: type, name: str) -> Any:
-    """A class' own method or property as it stands there."""
-    return next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
 
 
 def _take_apart(made: Made) -> None:

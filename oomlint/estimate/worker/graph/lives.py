@@ -49,9 +49,8 @@ class Lives:
     timeline: list[int] = field(default_factory=list)
     at_peak: tuple[Buffer, ...] = ()
     buffers: list[Buffer] = field(default_factory=list)  # all of the step
-    scratch: list[int] = field(
-        default_factory=list
-    )  # beside the buffers, while each operation of `order` ran
+    # Beside the buffers, while each operation of `order` ran.
+    scratch: list[int] = field(default_factory=list)
 
 
 def rounded(size: int, to: int = ROUNDING) -> int:

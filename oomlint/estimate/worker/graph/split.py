@@ -20,10 +20,9 @@ from oomlint.estimate.worker.graph.products import sides_of
 # products of each of two kinds of cards (H100, as B200 and RTX 5090; A100, as RTX 4090 and L4), of which 260 come out
 # exactly, nearly all others by a factor of two.
 _TILE = 128
-_START, _PART = (
-    {True: 120.0, False: 28.0},
-    {True: 8.0, False: 3.85},
-)  # by whether the card is from before Hopper
+# By whether the card is from before Hopper.
+_START = {True: 120.0, False: 28.0}
+_PART = {True: 8.0, False: 3.85}
 _LEAST = 300_000  # multiplications; fewer are not split
 _MOST = 7  # a hundred and twenty-eight parts
 _ALIGNED = 16  # bytes

@@ -261,9 +261,8 @@ def _old_models(keras: Any, stack: ExitStack, used: set[str]) -> None:
     make = keras.Sequential.__init__
 
     def made(self: Any, layers: Any = None, *args: Any, **kwargs: Any) -> None:
-        if args and isinstance(
-            args[0], str
-        ):  # `Sequential(layers, "actor")`: its second argument was the name
+        # Its second argument was the name: `Sequential(layers, "actor")`.
+        if args and isinstance(args[0], str):
             kwargs["name"], args = args[0], args[1:]
         make(self, layers, *args, **kwargs)
 

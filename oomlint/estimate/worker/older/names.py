@@ -28,16 +28,8 @@ def old_helpers(keras: Any, stack: ExitStack, used: set[str], assumptions: list[
     _put(utilities, "multi_gpu_model", _multi_gpu_model(assumptions), stack)
     for module in ("optimizers", "layers"):  # what Keras 2's models.py imported for itself
         _put([keras.models, *namesakes(keras, "models")], module, getattr(keras, module), stack)
-    for name in (
-        "SGD",
-        "RMSprop",
-        "Adagrad",
-        "Adadelta",
-        "Adam",
-        "Adamax",
-        "Nadam",
-    ):  # `optimizers.adam(lr=0.01)`
-        spaces = [keras.optimizers, *namesakes(keras, "optimizers")]
+    spaces = [keras.optimizers, *namesakes(keras, "optimizers")]
+    for name in "SGD RMSprop Adagrad Adadelta Adam Adamax Nadam".split():  # `optimizers.adam(lr=0.01)`
         _put(spaces, name.lower(), getattr(keras.optimizers, name), stack)
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is None:
