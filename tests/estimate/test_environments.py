@@ -141,3 +141,14 @@ class Rewarded(gym.Wrapper):
     text = agent("CartPole-v1", "self.env.action_space.n").replace("def main():", wrapper + "def main():")
     text = text.replace('env = gym.make("CartPole-v1")', 'env = Rewarded(gym.make("CartPole-v1"))')
     assert build(tmp_path, text, monkeypatch).model.count_params() == 4 * 2 + 2
+
+
+def test_what_lies_under_wrappers_has_the_spaces_and_the_rest_of_it_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = agent("Acrobot-v1", "self.env.action_space.n").replace(
+        'env = gym.make("Acrobot-v1")',
+        'env = gym.make("Acrobot-v1").unwrapped\n    limit = env.spec.max_episode_steps',
+    )
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 6 * 3 + 3
+    assert isinstance(Gym("gym").make("Acrobot-v1").spec, Missing)
