@@ -24,7 +24,7 @@ class DocumentError(Exception):
 class Document:
     """One Python file. `text` has no mark (BOM), and newlines as they are in the file."""
 
-    __slots__ = ("_lines", "_raw", "bom", "encoding", "filename", "path", "text")
+    __slots__ = ("__weakref__", "_lines", "_raw", "bom", "encoding", "filename", "path", "text")
 
     def __init__(
         self, path: Path | None, filename: str, raw: bytes, text: str, encoding: str, bom: bytes = b""

@@ -9,15 +9,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
 
+from oomlint.documents.python_file import Document
 from oomlint.documents.python_syntax import imported
 from oomlint.project.modules import LIBRARIES
 from oomlint.syntax.gates import SyntaxFault, check_syntax, has_candidate, is_candidate
-
-if TYPE_CHECKING:
-    from oomlint.documents.python_file import Document
 
 
 @runtime_checkable
@@ -80,24 +80,48 @@ def is_relevant(document: Document, literals: frozenset[str], resolver: object) 
     if not isinstance(resolver, Neighbours):
         return False
     seen = {document.filename}
-    waiting = [(document, tree)]
+    waiting = [(document, tuple(_imports(tree)))]
     while waiting:
-        importer, tree = waiting.pop()
-        for module, level in _imports(tree):
+        importer, imports = waiting.pop()
+        for module, level in imports:
             found = resolver.peek(importer, module, level)
             if found is None or found.filename in seen:
                 continue
             seen.add(found.filename)
-            try:
-                below = check_syntax(found)
-            except SyntaxFault:
-                continue
-            if below is None:
-                continue
-            if has_candidate(below, literals):
+            outline = _outline(found, literals)
+            if outline.is_candidate:
                 return True
-            waiting.append((found, below))
+            waiting.append((found, outline.imports))
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """What this gate wants to know of a module that documents import: many of them import the same."""
+
+    is_candidate: bool = False
+    imports: tuple[tuple[str, int], ...] = ()
+
+
+_outlines: WeakKeyDictionary[Document, tuple[frozenset[str], _Outline]] = WeakKeyDictionary()
+
+
+def _outline(module: Document, literals: frozenset[str]) -> _Outline:
+    held = _outlines.get(module)
+    if held is not None and held[0] == literals:
+        return held[1]
+    try:
+        tree = check_syntax(module)
+    except SyntaxFault:
+        tree = None
+    if tree is None:
+        outline = _Outline()
+    elif has_candidate(tree, literals):
+        outline = _Outline(is_candidate=True)
+    else:
+        outline = _Outline(imports=tuple(_imports(tree)))
+    _outlines[module] = literals, outline
+    return outline
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, int]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oomlint.documents.python_syntax import unwarned
 from oomlint.engine.about_document import broken_cells, internal_error, syntax_error, unused_suppressions
 from oomlint.engine.candidates import is_relevant
+from oomlint.engine.collecting import settle
 from oomlint.engine.located import locate
 from oomlint.engine.merging import merged
 from oomlint.engine.policy import Policy
@@ -83,6 +84,7 @@ def examine(
     try:
         if held or is_relevant(document, policy.literals, resolver):
             source = parse_document(document)
+            settle()
             located, broken = _with_trees_as_written(
                 lambda: _run(source, settings, resolver, rules, estimate),
                 lambda findings: locate(_readable(source, findings), sheets, policy, heeded=heeded),

@@ -6,13 +6,13 @@ trees it has then. Who is done with his own takes over the last of another's.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from oomlint.engine.collecting import collect, seldom_collected
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
@@ -27,9 +27,6 @@ _ENOUGH = 300_000
 
 # Shares of each process' region: small enough that none is left waiting for the other's last one.
 _SHARES = 24
-
-# Objects in circles that one document may make before the collector looks: some 100 MB.
-_MUCH = 1_000_000
 
 # In a process of the pool: the run that it works for, what there is to do, and which region is its own.
 _work: tuple[Run, Regions, int] | None = None
@@ -48,28 +45,11 @@ def shared_out(run: Run, documents: Sequence[Document], jobs: int | None) -> Ite
     yield from _pooled(run, [document.filename for document in documents], count)
 
 
-@contextmanager
-def seldom_collected() -> Iterator[None]:
-    """Let the garbage collector look only where a document ends (:func:`collected`), or makes very much.
-
-    Trees are hundreds of thousands of objects that are no garbage while they are in use; what a dry run leaves is
-    garbage in circles, all of it, when its document is done. Over every fourth file of tf-models the collector took
-    1.85 of 15.0 s of processor time with a threshold of 50,000, and takes 0.78 of 13.5 s this way, with 102 MB instead
-    of 111 (benchmarks/speed/collector.py).
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(_MUCH, 20, 20)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
 def collected(run: Run, document: Document) -> Report:
     """What a document gives; the dry run's objects are gone then."""
     report = run.examined(document)
     document.forget_lines()
-    gc.collect(0)  # what was made since the last document: older trees are not gone through again
+    collect()
     return report
 
 

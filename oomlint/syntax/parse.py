@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from weakref import ref
 
 import libcst as cst
 
@@ -55,7 +56,13 @@ def parse(document: Document, *, imported: bool = False) -> Source:
     if tree is None:
         return parse_whole(document)
 
+    # A tree that held its source would be garbage in a circle with it.
+    owner: list[ref[Source]] = []
+
     def refused() -> None:
+        source = owner[0]()
+        if source is None:
+            return
         try:
             source.take_whole()
         except (
@@ -68,6 +75,7 @@ def parse(document: Document, *, imported: bool = False) -> Source:
     except (Unlike, RecursionError):
         return parse_whole(document)
     source = Source(document, module, whole_module, imported=imported)
+    owner.append(ref(source))
     return source
 
 

@@ -22,6 +22,7 @@ class Source:
     """
 
     __slots__ = (
+        "__weakref__",
         "_parse",
         "_whole",
         "_written",

@@ -5,16 +5,18 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import weakref
 from multiprocessing import get_context
 from pathlib import Path
 
-from oomlint.documents.reading import document_of_text
+from oomlint.documents.reading import document_of_text, read
 from oomlint.dryrun.interpreter import Run as Interpreter
 from oomlint.dryrun.state import Scope
 from oomlint.dryrun.trace import Call, Trace
 from oomlint.engine.pool import Regions, shared_out
 from oomlint.engine.project import Run
 from oomlint.project.configuration import Configurations
+from oomlint.syntax.parse import parse
 
 CONTEXT = get_context("spawn")
 
@@ -120,3 +122,27 @@ def test_most_of_it_is_gone_without_the_garbage_collector() -> None:
     finally:
         gc.enable()
     assert not left
+
+
+def test_after_a_run_the_collector_sees_everything_again() -> None:
+    run = Run(Configurations(isolated=True))
+    run.put(document_of_text("import keras\nkeras.Input((3,)).fit()\n", "train.py"))
+    thresholds = gc.get_threshold()
+    (_,) = shared_out(run, list(run.documents.values()), 1)
+    assert gc.get_threshold() == thresholds
+    assert gc.get_freeze_count() == 0
+
+
+def test_a_tree_that_is_given_up_is_gone_without_the_garbage_collector(tmp_path: Path) -> None:
+    # While documents are checked trees are frozen: one in a circle would be there until the end.
+    module = tmp_path / "parts.py"
+    module.write_text("import keras\ndef head(x):\n    return keras.layers.Dense(1)(x)\n")
+    document = read(module)
+    source = parse(document, imported=True)
+    gone = weakref.ref(source)
+    gc.disable()
+    try:
+        del source
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -163,3 +163,16 @@ def test_a_copy_of_a_library_is_not_followed_as_the_dry_run_does_not(tmp_path):
     PARSES.reset()
     check_paths([tmp_path / "train.py"], Configurations(), rules=(rules.shuffles,))
     assert (PARSES.ast, PARSES.libcst) == (1, 0)
+
+
+def test_a_module_that_many_import_is_read_for_the_gate_once(tmp_path: Path) -> None:
+    (tmp_path / "names.py").write_text("import keras\nKINDS = ['small', 'large']\n")
+    for number in range(3):
+        (tmp_path / f"asks_{number}.py").write_text(
+            f"import keras\nfrom names import KINDS\nprint(KINDS[{number % 2}])\n"
+        )
+    run = Run(Configurations(isolated=True))
+    run.add_files(sorted(tmp_path.glob("asks_*.py")))
+    PARSES.reset()
+    assert not run.check().diagnostics
+    assert PARSES.ast == 4
