@@ -42,6 +42,7 @@ __all__ = [
 
 # The parser's own position is in its message ("error at 3:9: expected one of ..."); its attributes say 1:1.
 _POSITION = re.compile(r"error at (\d+):(\d+)")
+_MIXED = re.compile(r"(?: +\t|\t+ )[ \t]*[^\s#]")  # both in front of code
 
 make_room()
 
@@ -175,6 +176,12 @@ def _fault(document: Document, error: cst.ParserSyntaxError) -> SyntaxFault:
         parse_ast(document)
     except SyntaxFault as fault:  # says it better
         return SyntaxFault(fault.message, fault.line, fault.column)
+    if "dedent" in error.message:  # the tokenizer's, which tells no row
+        rows = range(1, document.lines.count + 1)
+        line = next((row for row in rows if _MIXED.match(document.lines.text_of(row))), 1)
+        return SyntaxFault(
+            "LibCST, which reads the code for oomlint, does not accept its indentation", line, 1
+        )
     found = _POSITION.search(error.message)
     line, column = (
         (int(found[1]), int(found[2])) if found is not None else (error.editor_line, error.editor_column)

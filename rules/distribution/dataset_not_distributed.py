@@ -66,6 +66,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from oomlint.dryrun.catalog.tensorflow.distribution import DISTRIBUTED
+from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries import gpu_setup, replicas
 from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -95,6 +96,7 @@ DISTRIBUTES = tuple(
         "experimental_distribute_values_from_function",
     )
 )
+_GO_OVER = ("iter", "tqdm", "track", "alive_it")
 HELP = "loop over strategy.experimental_distribute_dataset(dataset)"
 
 
@@ -189,9 +191,18 @@ def _fix(call: Call, strategy: Strategy, loop: Loop | None) -> Fix | None:
     path = replicas.strategy_path(strategy, call, function)
     if path is None:
         return None
-    iterable = loop.place.node.iter
+    iterable = _within(loop.place.node.iter)
     text = f"{path}.experimental_distribute_dataset({call.source.code(iterable)})"
     return Fix("distribute the dataset", Safety.UNSAFE, (Replace(call.source.place(iterable), text),))
+
+
+def _within(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The dataset in `iter(dataset)` or a progress bar: an iterator cannot be distributed."""
+    while isinstance(node, cst.Call) and node.args and node.args[0].keyword is None:
+        if dotted(node.func).rpartition(".")[2] not in _GO_OVER:
+            break
+        node = node.args[0].value
+    return node
 
 
 def _from_parameters(call: Call) -> bool:

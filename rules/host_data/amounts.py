@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from oomlint.dryrun.sizes import human
@@ -10,6 +11,7 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.findings.model import Evidence
 from oomlint.project.settings import Budget
 
+_NUMBER = re.compile(r"(?:.*_)?(?:id|idx|index)")
 MAX_LINES = 6  # of evidence: the reader wants the numbers, not their biography
 
 
@@ -40,3 +42,12 @@ def in_generator(context: Context) -> bool:
     """Whether this runs for one batch at a time: in a generator or a `__getitem__`."""
     bodies = [body.function for body in context.all(Body)]
     return any("generator" in function.flags or function.name == "__getitem__" for function in bodies)
+
+
+def for_one_item(context: Context) -> bool:
+    """Whether this runs for one item, that others ask for by its number: `load_mask(self, image_id)`."""
+    for body in context.all(Body):
+        parameters = body.function.node.params.params
+        if not body.called and any(_NUMBER.fullmatch(one.name.value) for one in parameters):
+            return True
+    return False

@@ -136,6 +136,8 @@ def _pieces(call: Call) -> tuple[cst.BaseExpression, Value] | None:
     if len(nodes) != 2 or len(values) != 2:
         return None
     own = [bool(uses(cst.Expr(node), target)) for node in nodes]
+    if own == [True, True]:  # rows of its own are put to it: `(x, x[chosen])`
+        own = [isinstance(node, cst.Name | cst.Attribute) for node in nodes]
     if own not in ([True, False], [False, True]):
         return None
     grown, new = (0, 1) if own[0] else (1, 0)

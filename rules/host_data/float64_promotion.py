@@ -321,11 +321,10 @@ def _operand(call: Call) -> Iterator[Evidence]:
 
 def _only_scikit_learn(trace: Trace, array: Array) -> bool:
     """Whether all that is done with it is scikit-learn's or SciPy's, which compute in float64 in any case."""
-    takers = [
-        call
-        for call in trace.all_calls()
-        if any(deref(argument.value) is array for argument in call.arguments)
-    ]
+    takers = []
+    for taker in _takers(trace, array):  # or given piece by piece: `pca.partial_fit(x[start:end])`
+        cut = taker.name == "operator.getitem" and deref(taker.arguments[0].value) is array
+        takers += _takers(trace, deref(taker.result)) if cut else [taker]
     for taker in takers:
         scaled = deref(taker.result)  # scaled data is the data, in another array
         further = isinstance(scaled, Array) and scaled is not array and taker.name.startswith("sklearn.")
@@ -334,6 +333,15 @@ def _only_scikit_learn(trace: Trace, array: Array) -> bool:
         if further and isinstance(scaled, Array) and not _only_scikit_learn(trace, scaled):
             return False
     return bool(takers)
+
+
+def _takers(trace: Trace, value: Value) -> list[Call]:
+    """The calls that are given it."""
+    return [
+        call
+        for call in trace.all_calls()
+        if any(deref(argument.value) is value for argument in call.arguments)
+    ]
 
 
 def _copied(call: Call, settings: Settings) -> Finding | None:

@@ -56,7 +56,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
-from oomlint.rules.host_data.amounts import form, in_generator
+from oomlint.rules.host_data.amounts import for_one_item, form, in_generator
 from oomlint.rules.host_data.filled_arrays import Filling, filled_by_files
 
 from oomlint.dryrun.catalog.arrays.making import DECODED, VIDEO
@@ -206,9 +206,11 @@ def _element(value: Sequence) -> Array | None:
 
 
 def _whole(stack: Call, value: Sequence) -> bool:
-    """Whether the list is made once, not once per batch or step."""
+    """Whether the list is made once, not once per batch, step or item."""
     made = value.context
-    return not in_generator(stack.context) and not (made is not None and any(True for _ in made.all(Loop)))
+    if in_generator(stack.context) or for_one_item(stack.context):
+        return False
+    return made is None or not any(True for _ in made.all(Loop))
 
 
 def _many(value: Sequence, settings: Settings) -> bool:

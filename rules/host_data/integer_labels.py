@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.catalog.arrays.making import one_hot_by
+from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.labels import labels
 from oomlint.dryrun.trace import Argument, Call, Trace
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref
 from oomlint.findings.model import Fix, Safety
-from oomlint.syntax.edits import Edit, Replace
+from oomlint.syntax.edits import Edit, RemoveStatement, Replace
 from oomlint.syntax.uses import Use, uses
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def integer_labels(trace: Trace, call: Call, every: Many[Call], models: Many[Mod
         node = _labels(other)
         if node is None or other.source is not trace.source or not _bound_once(trace, other):
             return None
-        edits.append(Replace(other.place, other.source.code(node)))
+        edits.append(_undone(other, node))
         indices.add(other.index)
     if any(not one_hot_by(entry.value) & indices for entry in labels(trace)):
         return None
@@ -60,6 +61,18 @@ def _sparse(loss: Argument) -> Edit | None:
                 f"{place.source.code(base)}.SparseCategoricalCrossentropy",
             )
     return None
+
+
+def _undone(call: Call, labels: cst.BaseExpression) -> Edit:
+    """The integers in place of the call; of `y = to_categorical(y)` nothing is left."""
+    line = call.statement.node if call.statement is not None else None
+    match line:
+        case cst.SimpleStatementLine(
+            body=[cst.Assign(targets=[cst.AssignTarget(target=target)], value=value)]
+        ):
+            if value is call.node and dotted(target) == dotted(labels) != "" and call.statement is not None:
+                return RemoveStatement(call.statement)
+    return Replace(call.place, call.source.code(labels))
 
 
 def _plain(metrics: Value | None) -> bool:

@@ -74,7 +74,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
-from oomlint.rules.host_data.amounts import against, dimensions, form
+from oomlint.rules.host_data.amounts import MAX_LINES, against, dimensions, form
 from oomlint.rules.host_data.replay_rows import arrays_of, row_memories
 
 from oomlint.dryrun.catalog.python.records import Record
@@ -187,17 +187,20 @@ def _bounded(trace: Trace, memory: Memory, settings: Settings) -> Finding | None
         place,
         f"when full, {capacity.value:,} transitions of {human(one)} take {against(size.bytes, settings.budget)}",
         severity=severity,
-        evidence=_parts(memory, arrays),
+        evidence=_parts(memory, capacity, arrays),
         help=_HELP,
         fix=Fix(_HELP, Safety.DISPLAY),
     )
 
 
-def _parts(memory: Memory, arrays: list[Array]) -> Iterator[Evidence]:
+def _parts(memory: Memory, capacity: Const, arrays: list[Array]) -> Iterator[Evidence]:
+    for step in capacity.trail[:MAX_LINES]:
+        yield Evidence(f"{capacity.value:,}: {step.text}", step.place)
     yield Evidence("a transition is put in here", memory.puts[0].place)
     for array in arrays:
-        if array.size is not None and array.origin is not None:
-            yield Evidence(f"{form(array)}, {array.size.bytes:,} B", array.origin.place)
+        if array.size is not None:
+            origin = array.origin.place if array.origin is not None else None
+            yield Evidence(f"{form(array)}, {array.size.bytes:,} B", origin)
 
 
 def _arrays(trace: Trace, memory: Memory) -> list[Array]:

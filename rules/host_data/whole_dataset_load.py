@@ -163,16 +163,19 @@ def _adapted(trace: Trace) -> Iterator[Finding]:
 
 def _sized(load: Load, whole: Array | None, settings: Settings) -> Finding | None:
     """With a size above the budget."""
-    known = [array for _, array, _ in load.fed if isinstance(array, Array)]
-    known += [whole] if whole is not None else []
-    sizes = [(size, array) for array in known if (size := _size(array, "uint8")) is not None]
+    known = [(feed, array) for feed, array, _ in load.fed if isinstance(array, Array)]
+    known += [(load.fed[0][0], whole)] if whole is not None else []
+    read = deref(load.call.result)
+    if isinstance(read, Array) and read.dtype is not None:
+        # What training gets may be another type (bytes divided by 255): OOM204 is about that.
+        known = [(feed, replace(array, dtype=read.dtype)) for feed, array in known]
+    sizes = [(size, feed, array) for feed, array in known if (size := _size(array, "uint8")) is not None]
     if not sizes:
         return None
-    size, array = max(sizes, key=lambda pair: pair[0].bytes)
+    size, feed, array = max(sizes, key=lambda sized: sized[0].bytes)
     severity = over(size, settings.budget.host)
     if severity is None:
         return None
-    feed = next((feed for feed, value, _ in load.fed if value is array), load.fed[0][0])
     much = against(size.bytes, settings.budget)
     much = much if array.size is not None else f"at one byte each {much}"
     return RULE.finding(

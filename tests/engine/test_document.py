@@ -171,6 +171,7 @@ def test_what_only_libcst_cannot_read_is_a_warning():
     (found,) = check(f"{text}{SCRIPT}").diagnostics
     assert (found.code, found.severity) == ("OOM001", Severity.WARNING)
     assert found.message.startswith("oomlint cannot read this file: ")
+    assert found.location.row == 4  # where tabs and blanks mix: LibCST itself names the file's first row
 
 
 def test_a_light_tree_that_is_unlike_costs_nothing_but_another_run(monkeypatch):

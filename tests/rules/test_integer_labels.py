@@ -29,7 +29,8 @@ PLAIN = {
 
 
 def script(**parts: str) -> str:
-    return SCRIPT.format(**{**PLAIN, **parts})
+    # A name that would be set to itself is not: its statement goes.
+    return SCRIPT.format(**{**PLAIN, **parts}).replace("\ny = y\n", "\n")
 
 
 SPARSE = '"sparse_categorical_crossentropy"'
@@ -68,7 +69,7 @@ MENDED = {
             "beside": ', validation_data=(np.load("v.npy"), held)',
         },
         {
-            "before": f"{NAMED}held = held\n",
+            "before": NAMED,
             "labels": "y",
             "beside": ', validation_data=(np.load("v.npy"), held)',
             "loss": SPARSE,

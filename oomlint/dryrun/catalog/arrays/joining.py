@@ -165,7 +165,7 @@ def append(call: Call, run: Run) -> Value:
     """One more: flat without an axis."""
     left, right = as_array(call.value("arr")), as_array(call.value("values"))
     if left is None or right is None:
-        return nothing(call)
+        return made(call, None, None, figures((left or right or Array()).tags) | grown(call))
     tags = left.tags | right.tags | grown(call)
     dtype = promote(left.dtype, right.dtype)
     if call.argument("axis") is None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import libcst as cst
+
+from oomlint.dryrun.trace import Branch
 from oomlint.dryrun.values.arrays import Array, Shape
 from oomlint.dryrun.values.base import Const, Sequence, Step, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.dtypes import promote
@@ -94,7 +97,16 @@ def without_loads(tags: frozenset[str]) -> frozenset[str]:
 
 def grown(call: Call) -> frozenset[str]:
     """The tag of an array that this call made larger in a loop; rules find the call by it."""
-    return frozenset({f"{GROWN}{call.index}"}) if call.targets and call.context.loops() else frozenset()
+    if not call.context.loops() or not (call.targets or _is_a_side(call)):
+        return frozenset()
+    return frozenset({f"{GROWN}{call.index}"})
+
+
+def _is_a_side(call: Call) -> bool:
+    """Whether it is one side of `new if x is None else np.vstack((x, new))`, to whose target it goes."""
+    frame = call.context.frame
+    node = frame.place.node if isinstance(frame, Branch) else None
+    return isinstance(node, cst.IfExp) and call.node in (node.body, node.orelse)
 
 
 def grown_by(value: Value) -> set[int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun import objects, subscripts
+from oomlint.dryrun.catalog.python.builtin_functions import asked_for_keys
 from oomlint.dryrun.catalog.registry import Iteration, function, item, iteration, method
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Sequence, Unknown, Value, deref, join
 from oomlint.dryrun.values.program import Class, Instance, Super
@@ -154,11 +155,13 @@ def copy(call: Call, run: Run) -> Value:
     return Sequence(receiver.kind, items, receiver.element, receiver.count, receiver.tags, run.context)
 
 
-@method(Sequence, "sort", "reverse", "remove", "discard")
+@method(Sequence, "sort", "reverse", "remove", "discard", parameters="key reverse")
 def reorder(call: Call, run: Run) -> Value:
     """The same elements in another order (or one fewer): exact places are no longer known."""
     receiver = call.receiver
     assert isinstance(receiver, Sequence)
+    if call.name.endswith("sort"):
+        asked_for_keys(call, run, receiver)
     if (
         call.name.endswith("reverse")
         and receiver.items is not None
