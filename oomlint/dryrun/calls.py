@@ -85,11 +85,11 @@ def evaluate_arguments(run: Run, nodes: Iterable[cst.Arg]) -> Arguments:
                 spread = Several(run.source, arg.value)
                 arguments.extend(Argument(item, spread, arg=arg) for item in items)
                 continue
-        elif arg.star == "**" and isinstance(value, Mapping) and value.complete:
-            if all(isinstance(key, str) for key in value.entries):
+        elif arg.star == "**" and (held := objects.dictionary_of(value)) is not None and held.complete:
+            if all(isinstance(key, str) for key in held.entries):
                 spread = Several(run.source, arg.value)
                 arguments.extend(
-                    Argument(item, spread, name=key, arg=arg) for key, item in value.entries.items()
+                    Argument(item, spread, name=key, arg=arg) for key, item in held.entries.items()
                 )
                 continue
         name = arg.keyword.value if arg.keyword is not None else None

@@ -77,11 +77,40 @@ def instance_attribute(run: Run, instance: Instance, name: str) -> Value:
             return Method(instance.facet, name)
     if name == "__class__":
         return instance.cls
-    if name == "__dict__":
-        return Mapping(complete=False)
-    fresh = Unknown(name=name)
+    fresh: Value = Mapping(complete=False) if name == "__dict__" else Unknown(name=name)
+    found = None if name.startswith("__") else under_its_keys(run, instance, name)
+    if found is not None:
+        return found
     run.state.set_attribute(instance, name, fresh, outermost=True)
+    if not name.startswith("__"):
+        asked = class_attribute(run, instance, "__getattr__")
+        if isinstance(asked, Method) and asked.function is not None:
+            place = run.place_in(asked.function, asked.function.node)
+            found = deref(
+                run.enter(asked.function, (Argument(instance, place), Argument(Const(name), place)), place)
+            )
+            if not isinstance(found, Unknown):
+                run.state.set_attribute(instance, name, found, outermost=True)
+                return found
     return fresh
+
+
+def under_its_keys(run: Run, instance: Instance, name: str) -> Value | None:
+    """An attribute that is kept as an item: `self.__dict__.update(options)`, `__getattr__ = dict.__getitem__`."""
+    held = run.state.get((instance, "__dict__"))
+    if held is None and isinstance(instance.facet, Mapping):
+        asked = class_attribute(run, instance, "__getattr__")
+        held = instance.facet if isinstance(asked, Library) else None
+    entries = dictionary_of(held)
+    return entries.entries.get(name) if entries is not None else None
+
+
+def dictionary_of(value: Value | None) -> Mapping | None:
+    """The dictionary that a value is, or is an object of a class of."""
+    value = deref(value) if value is not None else None
+    if isinstance(value, Instance):
+        value = value.facet
+    return value if isinstance(value, Mapping) else None
 
 
 def class_attribute(run: Run, owner: Instance | Class, name: str) -> Value | None:

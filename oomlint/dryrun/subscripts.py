@@ -68,6 +68,8 @@ def get_item(run: Run, value: Value, index: Value, node: cst.CSTNode) -> Value:
                 names = list(value.cls.fields)
                 if -len(names) <= index.value < len(names):
                     return objects.instance_attribute(run, value, names[index.value])
+            if isinstance(value.facet, Mapping):
+                return get_item(run, value.facet, index, node)
         case Library(name="numpy.r_" | "numpy.c_"):  # calls, but for their brackets
             items = index.items if isinstance(index, Sequence) and index.items is not None else [index]
             place = run.place(node)
@@ -132,7 +134,7 @@ def _is_exact(index: Value) -> bool:
 
 def set_item(run: Run, owner: Value, index: Value, value: Value, node: cst.CSTNode) -> None:
     """`owner[index] = value`."""
-    owner, index = deref(owner), deref(index)
+    owner, index = objects.dictionary_of(owner) or deref(owner), deref(index)
     value = without_owner(value, owner)
     match owner:
         case Mapping():

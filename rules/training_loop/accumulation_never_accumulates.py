@@ -247,7 +247,7 @@ def _undivided(division: Division) -> Edit | None:
     if isinstance(node, cst.AugAssign):
         return RemoveStatement(call.statement) if call.statement is not None else None
     if isinstance(node, cst.Call):
-        operand: cst.BaseExpression = node.args[0].value
+        operand: cst.BaseExpression = next(arg.value for arg in node.args if not _inverse(arg.value))
     elif isinstance(node, cst.BinaryOperation):
         divides = isinstance(node.operator, cst.Divide | cst.FloorDivide)
         operand = node.left if divides or not _inverse(node.left) else node.right

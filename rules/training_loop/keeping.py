@@ -33,6 +33,7 @@ OF_A_GRAPH = frozenset(
     ["tf.assign", "tf.assign_add", "tf.assign_sub", "tf.placeholder", "tf.get_variable", "tf.Print"]
 )
 # What runs a function anew for each element of a data set.
+CALLBACK = "keras.callbacks.Callback"
 PER_ELEMENT = frozenset(["tf.data.map", "tf.py_function", "tf.numpy_function"])
 
 
@@ -255,18 +256,16 @@ def rounds_of(trace: Trace, kept: Kept) -> tuple[Loop | None, int | None] | None
             trip = loop.trip.value if loop.trip is not None else None
             times = times * trip if times is not None and isinstance(trip, int) else None
         return None if times is not None and times <= FEW else (loops[0], times)
-    if (
-        function is not None
-        and function.owner is not None
-        and kept.name is not None
-        and kept.name.startswith("self.")
-    ):
-        hook = function.name.startswith(
-            ("on_epoch", "on_batch", "on_train_batch", "on_test_batch", "on_predict_batch")
-        )
-        if hook and "keras.callbacks.Callback" in function.owner.library_bases():
-            return None, None
-    return None
+    if function is None:
+        return None
+    if function.owner is None:  # one that a LambdaCallback was given
+        new = [frame for frame in around if isinstance(frame, Role) and id(frame) not in before]
+        return (None, None) if any(frame.name == "callback" for frame in new) else None
+    own = kept.name is not None and kept.name.startswith("self.")
+    hook = function.name.startswith(
+        ("on_epoch", "on_batch", "on_train_batch", "on_test_batch", "on_predict_batch")
+    )
+    return (None, None) if own and hook and CALLBACK in function.owner.library_bases() else None
 
 
 def _is_traced(body: Body) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.catalog.tensorflow.gradients import gradients_of
-from oomlint.dryrun.queries.losses import unwrapped
+from oomlint.dryrun.queries.losses import MULTIPLY, unwrapped
 from oomlint.dryrun.trace import Branch
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Unknown, Value, deref, tags_of
@@ -131,6 +131,8 @@ def _plain(division: Division) -> bool:
 
 def _divisor(division: Division) -> cst.CSTNode | None:
     """What the text divides by, without a cast around it."""
+    if division.call.name in MULTIPLY:
+        return None  # `tf.multiply(gradient, 1 / steps)`
     match division.call.node:
         case cst.BinaryOperation(operator=cst.Divide() | cst.FloorDivide(), right=divisor):
             pass

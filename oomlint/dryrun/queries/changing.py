@@ -15,6 +15,7 @@ from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.few import sweeps
 from oomlint.dryrun.queries.function_names import is_global, parameters
 from oomlint.dryrun.queries.once import once_per_trace
+from oomlint.dryrun.queries.python_values import of_a_property
 from oomlint.dryrun.trace import Assign, Body, Call, Context, Loop
 from oomlint.dryrun.values.base import Sequence, deref
 from oomlint.syntax.blocks import ends_when_told
@@ -102,7 +103,7 @@ class Changes:
             case cst.Name() | cst.Attribute() if path := dotted(node):
                 found = self._name(path, context, depth)
                 if found is None and isinstance(node, cst.Attribute) and path not in self._assigns:
-                    found = self.of(node.value, context, depth + 1)
+                    found = self.of(of_a_property(node, context) or node.value, context, depth + 1)
                 return found
             case cst.Attribute(value=inner):
                 return self.of(inner, context, depth + 1)

@@ -226,11 +226,13 @@ def _reduction(call: Call, values: list[Value]) -> str:
 
 
 def inverse_of(call: Call) -> Const | None:
-    """N, where a product has a factor that the text writes as `1 / N`."""
+    """N, where a product has a factor that the text writes as `1 / N`, also in `tf.multiply(g, 1 / N)`."""
     import libcst as cst
 
     node = call.node
-    sides = (node.left, node.right) if isinstance(node, cst.BinaryOperation) else ()
+    sides: tuple[cst.CSTNode, ...] = (node.left, node.right) if isinstance(node, cst.BinaryOperation) else ()
+    if isinstance(node, cst.Call):
+        sides = tuple(argument.place.node for argument in call.arguments[:2])
     for side, argument in zip(sides, call.arguments, strict=False):
         match side:
             case cst.BinaryOperation(operator=cst.Divide(), left=cst.Integer() | cst.Float() as one):

@@ -130,3 +130,19 @@ def _bears_tensor(use: Use, kind: str | None) -> bool:
         other = parent.right if parent.left is use.node else parent.left
         return kind == "float" or isinstance(other, cst.Integer)
     return False
+
+
+def of_a_property(node: cst.Attribute, context: Context) -> cst.BaseExpression | None:
+    """What a property of the object itself returns: `self.n + 1` for `self.next`, in a method of its class."""
+    function = context.function()
+    owner = function.owner if function is not None else None
+    if owner is None or not isinstance(node.value, cst.Name) or node.value.value != "self":
+        return None
+    for cls in owner.ancestry():
+        for statement in cls.node.body.body:
+            if isinstance(statement, cst.FunctionDef) and statement.name.value == node.attr.value:
+                lines = [line for line in statement.body.body if isinstance(line, cst.SimpleStatementLine)]
+                match lines[-1].body[0] if lines and statement.decorators else None:
+                    case cst.Return(value=cst.BaseExpression() as value):
+                        return value
+    return None

@@ -8,6 +8,7 @@ from oomlint.dryrun.catalog.ducks import as_dataset
 from oomlint.dryrun.catalog.keras import losses
 from oomlint.dryrun.catalog.keras.apply import POLICY
 from oomlint.dryrun.catalog.keras.batch_sources import as_batches
+from oomlint.dryrun.catalog.keras.callbacks import run_callback
 from oomlint.dryrun.catalog.keras.forward import build_on, outputs_on
 from oomlint.dryrun.catalog.keras.graph import as_symbolic, inner_layers, owned, tensors
 from oomlint.dryrun.catalog.keras.settling import settle
@@ -118,12 +119,6 @@ def metric_result(call: Call, run: Run) -> Value:
     return Array("tensor", (), "float32") if is_metric else Unknown()
 
 
-@facet("keras.callbacks.Callback")
-def callback_facet(instance: Instance, base: str, run: Run) -> Value:
-    """An object of the program's own callback class; Keras gives it its model."""
-    return Opaque(base, None, {"model": Model()})
-
-
 # --- policies and the session --------------------------------------------------------------------------
 
 
@@ -229,8 +224,7 @@ def fit(call: Call, run: Run) -> Value:
     if isinstance(model.instance, Instance):
         step(run, model.instance, "train_step", batch, call)
     for item in tensors(call.value("callbacks")):
-        if isinstance(item, Instance):
-            run_callback(run, item, model, call)
+        run_callback(run, item, model, call)
     history = Mapping(complete=False, other=Sequence("list", element=Unknown(type="float")))
     return Opaque("keras.callbacks.History", call, {"history": history, "model": model})
 
@@ -292,22 +286,6 @@ def step(run: Run, instance: Instance, name: str, batch: Value, call: Call) -> N
             run.call(own, [batch], call, "keras.train_step")
         finally:
             run.context = before
-
-
-HOOKS = "on_train_begin on_epoch_begin on_train_batch_begin on_train_batch_end on_batch_end on_epoch_end on_train_end"
-
-
-def run_callback(run: Run, callback: Instance, model: Model, call: Call) -> None:
-    """Run the hooks of the program's own callback: an epoch or batch number, and logs of plain floats."""
-    if isinstance(callback.facet, Opaque):
-        callback.facet.attributes["model"] = model
-    logs = Mapping(complete=False, other=Unknown(type="float"))
-    for name in HOOKS.split():
-        own = run.attribute(callback, name, call.place)
-        if isinstance(own, Method) and own.function is not None and not own.function.entered:
-            whole = "train_begin" in name or "train_end" in name
-            values: list[Value] = [logs] if whole else [Unknown(type="int"), logs]
-            run.call(own, values, call, "callback")
 
 
 @method(Model, "predict", parameters="x batch_size verbose steps callbacks")

@@ -287,8 +287,10 @@ def print_(call: Call, run: Run) -> Value:
 
 @function("builtins.vars", parameters="object")
 def vars_(call: Call, run: Run) -> Value:
-    """The attributes of a namespace."""
+    """The attributes of a namespace, or of an object."""
     value = call.value("object")
+    if isinstance(value, Instance):
+        return run.attribute(value, "__dict__", call.place)
     return Mapping(dict(value.attributes)) if isinstance(value, Namespace) else Mapping(complete=False)
 
 

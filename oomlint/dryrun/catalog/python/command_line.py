@@ -5,14 +5,16 @@ Defaults are soft: good for a size (it is what runs when nobody says otherwise),
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.catalog.python.builtin_functions import items_of
 from oomlint.dryrun.catalog.registry import CATALOG, function, method
+from oomlint.dryrun.trace import Branch
 from oomlint.dryrun.values.base import NONE, Const, Namespace, Sequence, Step, Unknown, Value, deref, extend
-from oomlint.dryrun.values.program import Library
+from oomlint.dryrun.values.program import Function, Library, Method
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -44,15 +46,52 @@ class Option:
 
 @dataclass(slots=True, eq=False)
 class Parser(Value):
-    """An ArgumentParser, one of its groups or subparsers: they share the options."""
+    """An ArgumentParser or one of its groups: they share the options. Sub-commands have their own."""
 
     api: ClassVar[str] = "argparse.ArgumentParser"
     options: dict[str, Option] = field(default_factory=dict)
+    commands: list[Parser] = field(default_factory=list)
+
+    def every(self) -> Iterator[Parser]:
+        """Its sub-commands, and theirs."""
+        for command in self.commands:
+            yield command
+            yield from command.every()
+
+
+@dataclass(slots=True, eq=False)
+class Chosen(Value):
+    """What `args.func` is: the function of whichever sub-command was given, with the options that it has then."""
+
+    api: ClassVar[str] = "argparse.command"
+    ways: list[tuple[Value, dict[str, Value]]] = field(default_factory=list)
+
+
+@method(Chosen, "__call__")
+def run_chosen(call: Call, run: Run) -> Value:
+    """One of the functions runs: each is followed, as on the sides of a branch."""
+    chosen = call.receiver
+    assert isinstance(chosen, Chosen)
+    for named, options in chosen.ways:
+        arguments = tuple(
+            replace(argument, value=Namespace({**value.attributes, **options}))
+            if isinstance(value := deref(argument.value), Namespace)
+            and any(held is chosen for held in value.attributes.values())
+            else argument
+            for argument in call.arguments
+        )
+        with run.inside(run.context.inside(Branch(call.place, Unknown(), True))):
+            run.apply(named, arguments, call.place)
+    return Unknown()
 
 
 @function("argparse.ArgumentParser", "configargparse.ArgumentParser", "configargparse.ArgParser")
 def parser(call: Call, run: Run) -> Value:
     """A parser; with `parents` their options are its own."""
+    return _made(call, run)
+
+
+def _made(call: Call, run: Run) -> Parser:
     made = Parser()
     for parent in items_of(run, call.value("parents")).items or []:
         inherited = deref(parent)
@@ -61,9 +100,18 @@ def parser(call: Call, run: Run) -> Value:
     return made
 
 
-@method(Parser, "add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser")
+@method(Parser, "add_parser")
+def sub_command(call: Call, run: Run) -> Value:
+    """A parser of a sub-command's own options."""
+    made = _made(call, run)
+    if isinstance(call.receiver, Parser):
+        call.receiver.commands.append(made)
+    return made
+
+
+@method(Parser, "add_argument_group", "add_mutually_exclusive_group", "add_subparsers")
 def group(call: Call, run: Run) -> Value:
-    """A group's or sub-command's options are found in the same namespace."""
+    """A group's options, and those of all sub-commands, are found in the same namespace."""
     dest = call.const("dest")
     receiver = call.receiver
     if isinstance(receiver, Parser) and isinstance(dest, str):
@@ -123,6 +171,9 @@ def parse_args(call: Call, run: Run) -> Value:
     receiver = call.receiver
     assert isinstance(receiver, Parser)
     values = {name: option.default for name, option in receiver.options.items()}
+    for command in receiver.every():
+        values.update((name, option.default) for name, option in command.options.items())
+    values.update(_chosen(receiver))
     words = call.value("args")
     if isinstance(words, Sequence) and words.items is not None:
         values.update(_given(receiver, [deref(word) for word in words.items], call, run))
@@ -132,9 +183,25 @@ def parse_args(call: Call, run: Run) -> Value:
     return namespace
 
 
+def _chosen(parser: Parser) -> Iterator[tuple[str, Value]]:
+    """The defaults by which sub-commands name their functions: `set_defaults(func=train)`."""
+    ways: dict[str, list[tuple[Value, dict[str, Value]]]] = {}
+    for command in parser.every():
+        own = {name: option.default for name, option in command.options.items()}
+        for name, value in own.items():
+            if isinstance(value, Function | Method):
+                ways.setdefault(name, []).append((value, own))
+    for name, found in ways.items():
+        if len(found) > 1:
+            yield name, Chosen(found)
+
+
 def _given(parser: Parser, words: list[Value], call: Call, run: Run) -> dict[str, Value]:
     """`--name value` pairs of a constant list."""
-    by_flag = {name: (dest, option) for dest, option in parser.options.items() for name in option.names}
+    every = (parser, *parser.every())
+    by_flag = {
+        name: (dest, option) for one in every for dest, option in one.options.items() for name in option.names
+    }
     given: dict[str, Value] = {}
     for flag, value in pairwise(words):
         if isinstance(flag, Const) and flag.value in by_flag and isinstance(value, Const):

@@ -254,4 +254,6 @@ def iterate_instance(value: Value, run: Run) -> Iteration:
     assert isinstance(value, Instance)
     if "namedtuple" in value.cls.flags:
         return Iteration(items=[objects.instance_attribute(run, value, name) for name in value.cls.fields])
+    if isinstance(value.facet, Mapping):
+        return run.iterate(value.facet)
     return Iteration(element=None)
