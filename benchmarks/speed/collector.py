@@ -3,8 +3,8 @@
     python benchmarks/speed/collector.py FOLDER [EVERY]
 
 checks every EVERYth file of a folder (default: all) in processes of their own, with Python's thresholds, with the
-collector let loose where a document ends (`oomlint.engine.collecting`) and with no collector, and prints the processor time
-and the memory of each.
+collector let loose where a document ends (`oomlint.engine.collecting`) and with no collector, and prints the processor
+time and the memory of each.
 """
 
 from __future__ import annotations
