@@ -12,7 +12,7 @@ from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
 from oomlint.estimate.worker.graph.packed import gaps
 from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas
-from oomlint.estimate.worker.graph.schedules import depth_first, frees_most
+from oomlint.estimate.worker.graph.schedules import depth_first, frees_most, post_order
 from oomlint.estimate.worker.graph.together import BESIDE, TOGETHER, together
 
 ALIGNMENT = 256  # bytes: kXlaAllocatedBufferAlignBytes in xla/service/gpu/gpu_constants.h
@@ -22,7 +22,7 @@ def compiled(step: Program, card: Card = HOPPER) -> tuple[Program, Lives]:
     """The step's kernels, and their buffers in the order in which XLA runs them."""
     lower = lowered(step, card, by_cublas(step, card))
     program = together(kernels(lower, card), by_cublas(lower, card))
-    orders = [way(program) for way in (frees_most, depth_first)]
+    orders = [way(program) for way in (frees_most, depth_first, post_order)]
     return program, occupied(program, min(orders, key=lambda order: occupied(program, order, True).peak))
 
 

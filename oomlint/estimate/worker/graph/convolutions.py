@@ -66,7 +66,7 @@ class Copies:
     def __init__(self, operations: list[Operation], channels_first: bool) -> None:
         self.operations = operations
         self.channels_first = channels_first
-        self.made: dict[tuple[int | str, int, str], int] = {}
+        self.made: dict[tuple[object, int, str], int] = {}
         self.changed = {one.variable for one in operations if one.type.startswith(CHANGES)}
 
     def convolution(self, operation: Operation) -> Operation:
@@ -78,19 +78,14 @@ class Copies:
             return operation
         given, second, third = shapes[0][0], shapes[1][0], shapes[2][0] if gradient else ()
         window = Window.of(operation)
-        if "BackpropFilter" not in operation.type:
-            operation = self._with_own_kernel(operation)
         if "BackpropInput" in operation.type:
-            made = _of_the_input(operation, own[0], second, third)
             turned = 0 if operation.type.startswith("Depthwise") else _turned(own[0], second, third, window)
-            if turned:
-                sizes, kernel, right = operation.inputs[:3]
-                kernel = self._copy(
-                    kernel, turned * operation.outputs[0] // max(math.prod(own[0]), 1), "turned"
-                )
-                right = self._grown(right, "spread", _spread(own[0], second, third, window))
-                made = replace(made, inputs=(sizes, kernel, right))
-            return made
+            if not turned:
+                return _of_the_input(self._with_own_kernel(operation), own[0], second, third)
+            sizes, kernel, right = operation.inputs[:3]
+            kernel = self._copy(kernel, turned * operation.outputs[0] // max(math.prod(own[0]), 1), "turned")
+            right = self._grown(right, "spread", _spread(own[0], second, third, window))
+            return replace(_of_the_input(operation, own[0], second, third), inputs=(sizes, kernel, right))
         if "BackpropFilter" in operation.type:
             if _is_taken_for_forward(given, own[0], third):
                 left, sizes, right = operation.inputs[:3]
@@ -99,6 +94,7 @@ class Copies:
                 exchanged = self._whole(left, "exchanged"), sizes, self._whole(right, "exchanged")
                 return replace(operation, inputs=exchanged)
             return self._padded(operation, given, _one_more(given, own[0], third, window))
+        operation = self._with_own_kernel(operation)
         return self._padded(operation, given, _with_padding(given, second, own[0], window))
 
     def _with_own_kernel(self, operation: Operation) -> Operation:
@@ -112,7 +108,7 @@ class Copies:
         number, position = operation.inputs[1]
         source = self.operations[source_of(self.operations, operation.inputs[1])]
         half = "16" in "".join(self.operations[number].dtypes)
-        if not self.channels_first or half or source.type not in READS:
+        if half or source.type not in READS:
             return operation
         kernel = self._copy(operation.inputs[1], self.operations[number].outputs[position], "transposed")
         shape = self.operations[number].shapes[position]
@@ -149,7 +145,9 @@ class Copies:
         source = source_of(self.operations, output)
         if form == "exchanged" and not self.channels_first and self.operations[source].type in _MOVED:
             output = self.operations[source].inputs[0]  # two changes of places are one
-        key = self.operations[source].variable or source, size, form
+        read = self.operations[source]
+        # What is read after a change is another value, which waits for the change.
+        key = (read.variable, read.inputs) if read.variable else source, size, form
         if key not in self.made:
             given = self.operations[output[0]]
             self.made[key] = len(self.operations)

@@ -16,9 +16,11 @@ from oomlint.estimate.worker.graph.costs import REDUCTIONS, cost_of, is_by_row, 
 from oomlint.estimate.worker.graph.kinds import READS
 from oomlint.estimate.worker.graph.leaky import keep_leaky
 from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, summed_rows
-from oomlint.estimate.worker.graph.operations import Operation, Output, Program, waits_for
+from oomlint.estimate.worker.graph.operands import Operands
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas, is_lent_memory
 from oomlint.estimate.worker.graph.reading import Reading, pieces_of, share_of
+from oomlint.estimate.worker.graph.zeros import place_zeros
 
 # What windows that overlap compute again for each.
 _LIGHT = RELUS | {"BiasAdd", "Cast", "ConcatV2", "Pad", "PadV2", "Padded"}
@@ -70,15 +72,17 @@ class _Fusion:
             if operation.type in ("ConcatV2", "Pack") and self._is_joined_anywhere(operation):
                 self.costs[number] = _JOINED * math.prod(operation.shapes[0])
         self.reads: list[set[int]] = [set() for _ in self.operations]
+        self.operands = Operands(self.operations, self.channels_first)
         self.readers: list[set[int]] = [set() for _ in self.operations]
         self.read_as = self._read_as()
         self.weights: list[set[int]] = [set() for _ in self.operations]
         for number, operation in enumerate(self.operations):
             if self.kinds[number] in ("same", "nothing"):
                 continue
-            sources = {self._origin(source) for source in operation.inputs}
+            sources = [self._origin(source) for source in operation.inputs]
             self.weights[number] = {one for one in sources if one in self.read_as}
             self.reads[number] = {one for one in sources if self.kinds[one] != "nothing"}
+            self.operands.begin(number, sources)
             for source in self.reads[number]:
                 self.readers[source].add(number)
         self.fetched = {self._origin(source) for source in program.fetched}
@@ -269,6 +273,7 @@ class _Fusion:
         for reader in readers:
             self.reads[reader].discard(number)
             self.reads[reader] |= sources
+            self.operands.fuse(number, reader)
             self.weights[reader] |= self.weights[number]
             ways = self.places[reader].pop(number)
             self.costs[reader] += self.costs[number] * share_of(ways)
@@ -296,7 +301,7 @@ class _Fusion:
         for number in left:
             if self.operations[number].type == "Compare":
                 self._with_its_sum(number)
-        self._place_zeros(left)
+        place_zeros(left, self.operations, self.kinds, self.sizes, self.reads, self.readers)
         weights = self._place_weights(left, made)
         places: dict[int, int] = {}
         for number in self._in_order(left):
@@ -308,12 +313,10 @@ class _Fusion:
     def _place_weights(self, left: list[int], made: list[Operation]) -> dict[int, int]:
         """Arguments that take nothing here: what reads the same weights may be one kernel."""
         places: dict[int, int] = {}
-        for number in left:
-            for weight in sorted(self.weights[number]):
-                if weight not in places:
-                    places[weight] = len(made)
-                    shapes = self.operations[self.read_as[weight]].shapes[:1]
-                    made.append(Operation(self.operations[weight].name, "Argument", (), (), (0,), shapes))
+        for weight in sorted({weight for number in left for weight in self.weights[number]}):
+            places[weight] = len(made)
+            shapes = self.operations[self.read_as[weight]].shapes[:1]
+            made.append(Operation(self.operations[weight].name, "Argument", (), (), (0,), shapes))
         return places
 
     def _in_order(self, left: list[int]) -> list[int]:
@@ -337,38 +340,10 @@ class _Fusion:
             if self.operations[reader].type == "BiasAddGrad":
                 self.reads[number] |= {one for one in self.reads[reader] if one < number}
 
-    def _place_zeros(self, left: list[int]) -> None:
-        """Zeros that ReLUs compare with come out of the first ReLU's kernel, and are copied for what is put on them.
-
-        That is a ReLU that is written, or a sum of its elements: the zeros are another result of it. Without either
-        they are a kernel of their own, and XLA has it write the copies, too
-        (xla/service/gpu/transforms/copy_fusion.cc).
-        """
-        written: dict[int, int] = {}
-        for one in left:
-            if self.operations[one].type in RELUS:
-                written.setdefault(self.sizes[one], one)
-        for one in left:
-            if self.operations[one].type != "Zeros" or not self._copies(one):
-                continue
-            sums = (reader for reader in self.readers[one] if self.operations[reader].type in REDUCTIONS)
-            relu = written.get(self.sizes[one])
-            for first in sorted({*sums, *(() if relu is None else (relu,))}):
-                reads = one in self.reads[first]
-                self.reads[first].discard(one)
-                # It does where it comes after a pooling that reads the zeros.
-                if not waits_for(first, {one}, self.reads.__getitem__):
-                    self.reads[one].add(first)
-                    break
-                if reads:
-                    self.reads[first].add(one)
-
-    def _copies(self, number: int) -> list[int]:
-        return [reader for reader in self.readers[number] if self.operations[reader].type == "ZerosCopy"]
-
     def _kernel(self, number: int, places: dict[int, int], weights: dict[int, int]) -> Operation:
         operation, kind = self.operations[number], self.kinds[number]
-        inputs = tuple((places[source], 0) for source in sorted(self.reads[number]) if source in places)
+        reads = self.operands.of(number, self.reads[number])
+        inputs = tuple((places[source], 0) for source in reads if source in places)
         inputs += tuple((weights[one], 0) for one in sorted(self.weights[number]))
         size = 0 if kind == "update" else self.sizes[number]
         scratch = self.scratch[number]
