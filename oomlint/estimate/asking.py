@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oomlint.estimate.descriptions import read_data
-from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.errors import NO_TRAINING, EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing import clustering
 from oomlint.estimate.targets import Target, read_arguments, read_shape, read_target
@@ -80,14 +81,21 @@ def request_for(
     from oomlint.estimate.slicing.script import slice_script
 
     values = options["arguments"]
-    sliced = slice_script(
-        target.path,
-        function=target.name,
-        model=model,
-        values=values,
-        settings=settings,
-        fallback=options.get("fallback", False),
-    )
+    fallback = options.get("fallback", False)
+    try:
+        sliced = slice_script(
+            target.path,
+            function=target.name,
+            model=model,
+            values=values,
+            settings=settings,
+            fallback=fallback,
+        )
+    except EstimateError as error:
+        if not fallback or target.name or not error.message.startswith(NO_TRAINING):
+            raise
+        names |= {"path": str(target.path.resolve()), "unsliced": json.dumps(error.to_dict())}
+        return Request(target.text, names=names, **options)
     if sliced.replicas and options["replicas"] == 1:
         options["replicas"] = sliced.replicas
     return Request(target.text, source=sliced.text, names=sliced.names, **options)

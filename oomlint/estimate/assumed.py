@@ -51,12 +51,26 @@ def plain_step(error: EstimateError, share: tuple[float, float]) -> Assumed:
     return Assumed(said, *share)
 
 
+# A loop's batch that nothing says, taken as 32: public loops mostly have between a quarter of that and four times.
+BATCH = (0.25, 4.0)
+_OF_BATCH = (
+    "the loop's batch is not known: {batch} is assumed, and the range is for {least} to {most}. Give your own: "
+    "--batch-size"
+)
+
 _OF_SIZES = "the range is for sizes of up to twice as much, which is up to four times the memory, or less"
 
 
 def of_sizes(request: Request, *said: str) -> Request:
     """The request with sizes assumed in it that nothing says."""
     return with_words(request, Assumed((*said, _OF_SIZES), *SIZES, sample=True))
+
+
+def of_batch(request: Request, batch: int) -> Request:
+    """The request with a batch assumed in it that nothing says."""
+    least, most = BATCH
+    words = _OF_BATCH.format(batch=batch, least=round(batch * least), most=round(batch * most))
+    return with_words(request, Assumed((words,), *BATCH, sample=True))
 
 
 def with_words(request: Request, assumed: Assumed) -> Request:

@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 from oomlint.estimate.places import row_of
 
+# How the message begins where a script trains nothing that is seen.
+NO_TRAINING = "no training call was found"
+
 Kind = Literal["target", "slice", "build", "engine", "extra", "timeout", "memory", "internal"]
 
 

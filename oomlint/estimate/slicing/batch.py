@@ -43,7 +43,8 @@ def _anywhere(trace: Trace) -> tuple[int | None, str]:
     for assign in trace.assigns():
         name = assign.path.rpartition(".")[2]
         value = deref(assign.value)
-        if _SIZE.fullmatch(name) and isinstance(value, Const) and type(value.value) is int:
+        ours = _SIZE.fullmatch(name) and not _OF_OTHERS.search(assign.path)
+        if ours and isinstance(value, Const) and type(value.value) is int:
             found.setdefault(value.value, assign.path)
         for size, where in _entries(value, assign.path):
             found.setdefault(size, where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from oomlint.documents.python_syntax import unwarned
 from oomlint.documents.reading import read
 from oomlint.dryrun import dry_run
 from oomlint.estimate.assumed import GRADIENTS, plain_step
-from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.errors import NO_TRAINING, EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.slicing.batch import find_batch
 from oomlint.estimate.slicing.beside import beside
@@ -86,19 +86,24 @@ def slice_script(
     values: dict[str, Any] | None = None,
     settings: Settings | None = None,
     fallback: bool = False,
+    root: Path | None = None,
+    attributes: Collection[str] = (),
 ) -> Slice:
     """The slice of a script for its training call, or for a function of it. Raises EstimateError.
 
-    `settings` are its project's. `fallback`: a step that cannot be followed may be a plain one, which is said.
+    `settings` are its project's. `fallback`: a step that cannot be followed may be a plain one, which is said. `root`
+    is where its modules are looked for, `attributes` are what is asked of what the function gives back.
     """
     path = path.resolve()
 
     def sliced() -> Slice:
         document = read(path)
-        program = Program(path, project_root(path.parent))
+        program = Program(path, root or project_root(path.parent))
         trace = with_room(lambda: dry_run(parse(document), _Modules(program)))
         return with_room(
-            lambda: _sliced(program, trace, settings or Settings(), function, model, values or {}, fallback)
+            lambda: _sliced(
+                program, trace, settings or Settings(), function, model, values or {}, fallback, attributes
+            )
         )
 
     return _or_error(path, sliced)
@@ -147,6 +152,7 @@ def _sliced(
     model: str | None,
     values: dict[str, Any],
     fallback: bool = False,
+    attributes: Collection[str] = (),
 ) -> Slice:
     for one in list(ast.walk(program.main.tree)):  # so that the units are there before anything asks for them
         if isinstance(one, ast.ImportFrom):
@@ -161,6 +167,7 @@ def _sliced(
     names = _facts(trace, settings)
     taint.survey([program.main])
     if function:
+        needs.attributes.update(attributes)
         _require_function(program, needs, function)
         emission = Emission(needs, None, [])
         text = emission.text(program.main)
@@ -245,7 +252,7 @@ def choose(
     """
     if not trainings:
         raise EstimateError(
-            "no training call was found: nothing is fitted, no gradient is taken, no Keras model is made",
+            f"{NO_TRAINING}: nothing is fitted, no gradient is taken, no Keras model is made",
             "slice",
             str(path),
             hint=f"Name the function that builds the model: {path.name}:build_model",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -59,13 +60,17 @@ def build(request: Request) -> Subject:
         if not whole:
             altering.alter(made, request)
         batch = request.batch_size or (made.batch and strategies.share(made.batch, request))
+        guessed = 0
         if batch is None:
             batch = DEFAULT_BATCH
+            guessed = batch if made.by_hand else 0
             whose = "a usual one, as nothing says the loop's own" if made.by_hand else "Keras' default"
             assumptions.append(f"{ASSUMED_BATCH}{batch}, {whose}: give another with --batch-size")
         assumptions += strategies.words(request, batch)
         if whole:
-            return whole_steps.subject(made, request, batch, assumptions)
+            return dataclasses.replace(
+                whole_steps.subject(made, request, batch, assumptions), batch_guessed=guessed
+            )
         x = entrances.inputs(made, request, batch, assumptions)
         x = data_specs.inputs(made, request, batch, assumptions) if x is None else x
         outputs = None if made.has_no_call else compiling.built_outputs(made.model, x)
@@ -80,7 +85,16 @@ def build(request: Request) -> Subject:
         others = beside.subjects(made, x, outputs, request, batch, assumptions)
     data = (x,) if y is None else (x, y)
     by_hand = bool(made.by_hand)
-    return Subject(made.model, data, "train", assumptions, others, one_step=by_hand, outputs=outputs)
+    return Subject(
+        made.model,
+        data,
+        "train",
+        assumptions,
+        others,
+        one_step=by_hand,
+        outputs=outputs,
+        batch_guessed=guessed,
+    )
 
 
 @contextmanager

@@ -23,6 +23,17 @@ _NAME = re.compile(
 )
 
 
+class Entry(str):
+    """One of them: a name, or what a table says of a column that is not known, `column["vocabulary_size"]`."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        from oomlint.estimate.worker.usual import argument
+
+        return argument(key, {})
+
+
 class Classes(int):
     """A count of things, and the things: code takes its length, walks over it, looks it up or calculates with it."""
 
@@ -30,7 +41,7 @@ class Classes(int):
         return int(self)
 
     def __iter__(self) -> Iterator[str]:
-        return (f"class {number}" for number in range(int(self)))
+        return (Entry(f"class {number}") for number in range(int(self)))
 
     def __getitem__(self, key: Any) -> Any:
         return list(self)[key] if isinstance(key, int | slice) else 0

@@ -23,7 +23,8 @@ def program_of(subject: Subject, request: Request) -> tuple[Program, str]:
     model = subject.model
     plain: Program = "eager" if backend_name() == "jax" else "graph"
     if getattr(model, "run_eagerly", False):
-        return "eager", "the model is compiled with run_eagerly=True"
+        by_hand = "its loop takes each step by hand, and no tf.function is around that"
+        return "eager", by_hand if subject.one_step else "the model is compiled with run_eagerly=True"
     if request.jit == "off":
         return plain, "--jit off"
     refusing = _refusing(model)

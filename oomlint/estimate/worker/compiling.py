@@ -143,8 +143,20 @@ def _compiled_loss(model: Any) -> Any:
 
 
 def own_losses(model: Any) -> bool:
-    """Whether it computes its loss itself: `add_loss`, or a `train_step` or `compute_loss` of its own."""
-    return own_step(model) or bool(getattr(model, "losses", None))
+    """Whether it computes its loss itself: `add_loss`, or a `train_step` or `compute_loss` of its own.
+
+    What regularizers say of weights is no loss of a batch: a step of nothing else would keep no activation.
+    """
+    if own_step(model):
+        return True
+    if not hasattr(model, "_flatten_layers") or not getattr(model, "losses", None):
+        return False
+    layers = list(model._flatten_layers())
+    if is_legacy(model):
+        called = [one for layer in layers for one in getattr(layer, "_callable_losses", ())]
+        of_weights = [one for one in called if "_loss_for_variable" in repr(getattr(one, "func", ""))]
+        return len(model.losses) > len(of_weights)
+    return any(layer._get_own_losses() for layer in layers if hasattr(layer, "_get_own_losses"))
 
 
 def own_step(model: Any) -> bool:

@@ -82,6 +82,9 @@ def inputs(made: Made, request: Request, batch: int, assumptions: list[str]) -> 
 def entrance_of(model: Any) -> Entrance | None:
     """What the `call` of a model of the user's takes, if that is several arrays."""
     function: Any = getattr(type(model), "call", None)
+    called = vars(type(model)).get("__call__")
+    if called is not None and _is_own(type(model)):
+        function = called  # `def __call__(self, x, z)` of a class that has no `call`
     function = inspect.unwrap(getattr(function, "python_function", function))
     if any(function is getattr(keras, name).call for keras in present() for name in ("Model", "Sequential")):
         return None
@@ -98,6 +101,11 @@ def entrance_of(model: Any) -> Entrance | None:
         optional = tuple(name for name in names if name not in required)
         return Entrance("apart", names, optional, training, tuple(one.name for one in plain))
     return _parts(function, required[0]) if len(required) == 1 else None
+
+
+def _is_own(cls: type) -> bool:
+    """Whether a class is the user's own, and none of Keras'."""
+    return cls.__module__.partition(".")[0] not in ("keras", "tf_keras", "tensorflow")
 
 
 def _parts(function: Any, name: str) -> Entrance | None:
@@ -238,7 +246,8 @@ def _asks(model: Any, entrance: Entrance, lacking: list[str], length: str) -> Es
     example = ", ".join(parts)
     hint = f"Describe them: --data '{example}'"
     message = f"{type(model).__name__} {how}: {', '.join(entrance.names)}"
-    code = getattr(inspect.unwrap(type(model).call), "__code__", None)
+    function = vars(type(model)).get("__call__") if _is_own(type(model)) else None
+    code = getattr(inspect.unwrap(function or type(model).call), "__code__", None)
     file, line = (None, None) if code is None else (code.co_filename, code.co_firstlineno)
     return EstimateError(message, "build", file, line, hint, parts=parts)
 

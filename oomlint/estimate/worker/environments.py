@@ -8,11 +8,14 @@ an argument makes other than that is not known, unless it is told below.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
+
+import numpy
 
 from oomlint.estimate.worker import own_environments
 from oomlint.estimate.worker.own_environments import ACTED, OBSERVED, Parts, Size, Space, Spaces
-from oomlint.estimate.worker.stand_ins import Missing
+from oomlint.estimate.worker.stand_ins import Data, Missing
 
 # A number is a discrete space, a tuple the shape of a box: (observations, actions).
 _SPACES: dict[str, tuple[Size, Size]] = {
@@ -97,6 +100,26 @@ class Environment(own_environments.Env):
             else Space(observations)
         )
         self.action_space = Space(actions)
+
+    def reset(self, *args: Any, **how: Any) -> Any:
+        """What is observed at first: of its values nothing is known, its shape is."""
+        size = getattr(self.observation_space, "shape", None)
+        if not isinstance(size, tuple) or not size or not all(isinstance(one, int) for one in size):
+            return Missing("env.reset(...)")
+        return Observation(size, "float32")
+
+
+class Observation(Data):
+    """What an environment gives at first. Since Gym 0.26 something else comes with it: `state, info = env.reset()`."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self, Missing("info")))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self if key == 0 else super().__getitem__(key)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return numpy.zeros(self.sizes, dtype or "float32")
 
 
 class Wrapping:

@@ -54,7 +54,11 @@ def estimated_instead(
     error: EstimateError, request: Request, estimated: Estimated
 ) -> tuple[Request, Estimate] | None:
     """The first way that gives an estimate, and the request that it is the answer to."""
-    if not request.fallback or not request.source or "function" in request.names:
+    if (
+        not request.fallback
+        or not request.source
+        or request.names.keys() & {"function", "maker"} == {"function"}
+    ):
         return None
     if error.kind not in _NOT_FOLLOWED:
         return None

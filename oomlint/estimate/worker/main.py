@@ -11,13 +11,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from oomlint.estimate.assumed import assumed_in, of_sizes, widened
+from oomlint.estimate.assumed import assumed_in, of_batch, of_sizes, widened
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
 from oomlint.estimate.verdicts import range_of, verdict
 from oomlint.estimate.worker.beside import NOT_INCLUDED
 from oomlint.estimate.worker.fallback import estimated_instead, together_or_apart
+from oomlint.estimate.worker.needed import SECONDS, all_of, with_named_sample
 from oomlint.estimate.worker.state import own_optimizers
 from oomlint.estimate.worker.subject import Footprint, Subject
 
@@ -44,23 +45,44 @@ def main(answer_file: str) -> int:
 
 def answer(request: Request) -> Estimate:
     """The estimate. Raises EstimateError."""
-    from oomlint.estimate.worker.building import build
-    from oomlint.estimate.worker.needed import all_of, with_named_sample
+    from oomlint.estimate.worker.last_resort import of_makers
     from oomlint.estimate.worker.solve import completed
 
     started = time.monotonic()
     try:
-        request, first = together_or_apart(request, _estimated)
+        request, first = _first(request)
     except EstimateError as error:
-        found = _with_names(with_named_sample(error, request))
+        found = of_makers(error, request, _first)
         if found is None:
-            told = all_of(error, request, build, followed)
-            found = estimated_instead(told, request, _estimated)
-            if found is None:
-                raise told from error
+            raise
+        request, first = found
+    except MemoryError:
+        raise
+    except Exception as error:
+        found = of_makers(_unforeseen(error), request, _first)
+        if found is None:
+            raise
         request, first = found
     whole = completed(request, first, _estimated)
     return replace(whole, seconds=round(time.monotonic() - started, 3), resident_bytes=_resident())
+
+
+def _first(request: Request, seconds: float = SECONDS) -> tuple[Request, Estimate]:
+    """The estimate, and the request that it is of: the script's own step, or that with what is assumed."""
+    from oomlint.estimate.worker.building import build
+
+    if "unsliced" in request.names:
+        raise EstimateError(**json.loads(request.names["unsliced"]))
+    try:
+        return together_or_apart(request, _estimated)
+    except EstimateError as error:
+        found = _with_names(with_named_sample(error, request))
+        if found is None:
+            told = all_of(error, request, build, followed, seconds)
+            found = estimated_instead(told, request, _estimated)
+            if found is None:
+                raise told from error
+        return found
 
 
 def _with_names(changed: Request | None) -> tuple[Request, Estimate] | None:
@@ -108,6 +130,8 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
         for one in subject.others:
             subject.assumptions += [f"{one.model.name}: {words}" for words in one.assumptions]
             request = of_sizes(request, one.guessed) if one.guessed else request
+    if subject.batch_guessed and request.fallback and not request.max_batch:
+        request = of_batch(request, subject.batch_guessed)
     between = range_of(footprint.peak, footprint.lower, footprint.upper)
     how = request.names.get("clustering", "")
     if how and program == "graph":

@@ -15,6 +15,7 @@ from oomlint.estimate.request import Request
 from oomlint.estimate.worker import generation, strategies
 from oomlint.estimate.worker.confinement import confined
 from oomlint.estimate.worker.refusals import not_imported
+from oomlint.estimate.worker.stand_ins import NeededError
 
 
 @dataclass(slots=True)
@@ -149,6 +150,19 @@ def part_that_is_called(model: Any) -> tuple[str, Any] | None:
     return parts[0] if len(parts) == 1 else None
 
 
+def parts_that_are_called(model: Any) -> list[Any]:
+    """Of a model without `call`, step and inputs the models in it, the largest first: an encoder and a decoder."""
+    keras = generation.keras_of(model)
+    own = any(
+        getattr(type(model), name, None) is not getattr(keras.Model, name, None)
+        for name in ("call", "train_step", "__call__")
+    )
+    if own or generation.inputs_of(model) or isinstance(model, keras.Sequential):
+        return []
+    parts = [one for one in vars(model).values() if isinstance(one, keras.Model)]
+    return sorted({id(one): one for one in parts}.values(), key=_parameters, reverse=True)
+
+
 def _parameters(model: Any) -> int:
     return int(model.count_params()) if model.built else 0
 
@@ -243,7 +257,7 @@ def call(function: Any, arguments: dict[str, Any], where: str) -> Any:
             raise EstimateError(f"{where} needs {', '.join(lacking)}", "target", hint=hint)
     try:
         return function(**arguments)
-    except EstimateError:
+    except (EstimateError, NeededError):
         raise
     except Exception as error:
         raise _failed(error, where) from error

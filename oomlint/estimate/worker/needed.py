@@ -20,7 +20,7 @@ from oomlint.estimate.slicing.vocabulary import is_model
 from oomlint.estimate.worker import entrances, roles, stand_ins
 from oomlint.estimate.worker.stand_ins import of_targets, side_of
 
-_SECONDS = 25.0  # of the processor's time: on a machine with other work the clock says nothing
+SECONDS = 25.0  # of the processor's time: on a machine with other work the clock says nothing
 _TRIES = 14
 _INPUT = "--input-shape"
 _X_NAMES = ("x", *(f"x{number}" for number in range(2, 2 + _TRIES)))  # of a model with several inputs
@@ -38,6 +38,7 @@ def all_of(
     request: Request,
     build: Callable[[Request], Any],
     follow: Callable[[Any, Request], None] | None = None,
+    seconds: float = SECONDS,
 ) -> EstimateError:
     """The error, with everything else that is missing if examples for it make the model; else as it is.
 
@@ -47,7 +48,7 @@ def all_of(
         return entrances.with_examples(error, request, build, follow)
     if not _missing(error):
         return error
-    search = _Search(build, follow)
+    search = _Search(build, follow, seconds)
     whole = search.complete(error, request, [])
     found = whole or search.made
     if found is None and search.samples:
@@ -122,7 +123,7 @@ class _Search:
     """Tries examples, a few for each value, until the model is built and its step followed, or time is up."""
 
     def __init__(
-        self, build: Callable[[Request], Any], follow: Callable[[Any, Request], None] | None
+        self, build: Callable[[Request], Any], follow: Callable[[Any, Request], None] | None, seconds: float
     ) -> None:
         self.build = build
         self.follow = follow
@@ -130,7 +131,7 @@ class _Search:
         self.made: list[Need] | None = None  # what made a model first, whose step could not be followed
         self.failed: EstimateError | None = None  # what that step failed with
         self.refusals: list[EstimateError] = []  # what samples failed with
-        self.end = time.process_time() + _SECONDS
+        self.end = time.process_time() + seconds
         self.left = _TRIES
 
     def complete(self, error: EstimateError, request: Request, so_far: list[Need]) -> list[Need] | None:
@@ -242,7 +243,10 @@ def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[
         first = [tuple(map(int, told[1].split(",")))] if told else []
         # A U with eight halvings takes 256, and not 224.
         larger = [(256, 256, 3)] if first == [(224, 224, 3)] else []
-        for sample in dict.fromkeys([*first, *larger, *_SAMPLES]):
+        columns = (
+            [(10,)] if 10 in stand_ins.GIVEN.values() else []
+        )  # of a table, of which so many were assumed
+        for sample in dict.fromkeys([*first, *columns, *larger, *_SAMPLES]):
             yield "x", (32, *sample)
         return
     if attribute in ("shape", "array"):
@@ -259,7 +263,7 @@ def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[
         return
     if name.endswith("shape"):
         yield from ((name, sample) for sample in _SAMPLES)
-    role = roles.value(name, _USUAL)
+    role = roles.value(name, USUAL)
     side = side_of(name)
     if side is not None:
         yield name, 3 if side == 2 else 224
@@ -280,7 +284,7 @@ def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[
 _OF_PICTURES = re.compile(r"\w+_(channels?)|\w+_(height|width|rows|cols)|(\w*scale|\w*factor)")
 
 # Data as it usually is: a vocabulary of 10,000, sequences of 100, 16 features.
-_USUAL = {
+USUAL = {
     "x": stand_ins.Data((1000, 100, 16), "int32", "x", 10_000),
     "y": stand_ins.Data((1000,), "int32", "y", 10),
 }

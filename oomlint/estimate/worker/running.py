@@ -7,6 +7,7 @@ matter, while what the model needs is reported with the line where it was lost.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import json
 import re
@@ -27,6 +28,7 @@ from oomlint.estimate.worker import (
     making,
     own_environments,
     project_modules,
+    project_values,
     roles,
     spellings,
     stand_ins,
@@ -88,6 +90,9 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     stand_ins.GIVEN.update(assumed | request.arguments)
     old = request.names.get("keras") == "2" and not TF_KERAS.search(request.source)
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
+    project_values.TAKEN.clear()
+    project_values.PROJECT.clear()
+    project_values.PROJECT.update(json.loads(request.names.get("values", "{}")))
     stand_ins.INPUT_SHAPE[:] = [request.input_shape] if request.input_shape is not None else []
     failures: list[Missing] = []
     way, others = json.loads(request.names.get("way", "{}")), altered.modules(request.names)
@@ -106,9 +111,14 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
             project_modules.provided(request.names, compile_),
             harmless(request.arguments, assumptions, request.source + "".join(request.names.values())),
         ):
-            exec(compile_(request.source, path, lines), module.__dict__)
+            # A command line may end the script; the function that was asked for is defined by then.
+            ends = (
+                contextlib.suppress(SystemExit) if "function" in request.names else contextlib.nullcontext()
+            )
+            with ends:
+                exec(compile_(request.source, path, lines), module.__dict__)
             if "function" in request.names:
-                return _of_function(module, request)
+                return _of_function(module, request, assumptions)
     except TrainedSignal as signal:
         made = _made(signal, request, failures, path, assumptions)
         assumptions += spellings.said()
@@ -140,12 +150,16 @@ def _line_of(request: Request) -> int | None:
     return int(line) if (line := request.names.get("line", "")).isdigit() else None
 
 
-def _of_function(module: ModuleType, request: Request) -> Made:
+def _of_function(module: ModuleType, request: Request, assumptions: list[str]) -> Made:
     value: Any = module
     for part in request.names["function"].split("."):
-        value = getattr(value, part, None)
+        owner, value = value, getattr(value, part, None)
     if value is None or isinstance(value, Missing):
         raise EstimateError(f"{request.target} could not be defined", "build")
+    if "maker" in request.names:
+        from oomlint.estimate.worker import last_resort
+
+        return last_resort.made(value, owner, request, assumptions)
     return Made(making.model_of(value, request, request.names["function"]))
 
 

@@ -9,7 +9,7 @@ import functools
 import re
 from typing import Any
 
-from oomlint.estimate.worker import roles
+from oomlint.estimate.worker import project_values, roles
 from oomlint.estimate.worker.classes import given
 from oomlint.estimate.worker.older.wrappers import Wrapped
 
@@ -165,7 +165,7 @@ def _said_of(name: str) -> Any:
     if name in GIVEN:
         return given(GIVEN[name])
     found = None if name == "shape" else roles.value(name, DESCRIBED)
-    return None if found is None else given(found)
+    return project_values.of(name) if found is None else given(found)
 
 
 class OfMissing:

@@ -33,6 +33,7 @@ class Subject:
     others: list[Subject] = field(default_factory=list)  # trained beside it: in turns, or in one step
     one_step: bool = False
     outputs: Any = None
+    batch_guessed: int = 0  # the batch, where nothing says a loop's own
     guessed: str = ""  # in words: what its weights' sizes hang on and nothing says
 
 

@@ -62,7 +62,7 @@ def subject(made: Made, request: Request, batch: int, assumptions: list[str]) ->
         f"{name} {spec.dtype}[{', '.join(map(str, spec.shape))}]" for name, spec in told.items() if spec
     )
     assumptions.append(f"the script's own step is followed whole, with {words} (others: --data NAME=SIZES)")
-    return Subject(whole, specs, "train", assumptions)
+    return Subject(whole, specs, "train", assumptions, one_step=True)
 
 
 def _held(made: Made) -> tuple[list[Any], list[Any]]:

@@ -14,6 +14,7 @@ from oomlint.estimate.worker.graph.eager import as_run_eagerly
 from oomlint.estimate.worker.graph.einsums import copied
 from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.lives import Lives, simulate
+from oomlint.estimate.worker.graph.of_data import require_gradients_of_data
 from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.graph.parts import layers_of, parts_of, timeline_of
 from oomlint.estimate.worker.graph.tracing import traced
@@ -54,6 +55,8 @@ def footprint(subject: Subject, program: str, gpu: str = "") -> Footprint:
     else:
         whole = step = unrolled(traced(subject, as_run=True))
         lives = _followed(step, order.queued(step))
+    if subject.mode == "train":
+        require_gradients_of_data(whole, subject)
     if program != "xla" and any(one.type.startswith(CONVOLUTIONS) for one in step.operations):
         upper = WITH_CONVOLUTIONS
     state = state_bytes(subject.model, None if subject.mode == "predict" else subject.model.optimizer)
