@@ -260,6 +260,8 @@ def call(function: Any, arguments: dict[str, Any], where: str) -> Any:
     except (EstimateError, NeededError):
         raise
     except Exception as error:
+        if "<not known: " in str(error):
+            raise  # it is asked for
         raise _failed(error, where) from error
 
 

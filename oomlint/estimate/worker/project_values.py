@@ -10,6 +10,7 @@ from oomlint.estimate.worker.named_values import spelled
 PROJECT: dict[str, Any] = {}  # what `named_values` found, for as long as a model is made with them
 SAID = "settings that are not known have the values that the project gives these names"
 TAKEN: dict[str, Any] = {}  # of these, what was asked for
+USUAL: dict[str, Any] = {}  # what no place says, and settings were asked for
 
 
 def of(name: str) -> Any:
@@ -23,7 +24,10 @@ def of(name: str) -> Any:
 
 def said() -> list[str]:
     """What is to be said of those that were taken."""
-    if not TAKEN:
-        return []
-    pairs = ", ".join(f"{name}={value}" for name, value in list(TAKEN.items())[:12])
-    return [f"{SAID}: {pairs}"]
+    words = []
+    for found, what in ((TAKEN, SAID), (USUAL, "settings that nothing tells have usual sizes")):
+        if found:
+            words.append(
+                f"{what}: {', '.join(f'{name}={value}' for name, value in list(found.items())[:12])}"
+            )
+    return words

@@ -91,6 +91,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     old = request.names.get("keras") == "2" and not TF_KERAS.search(request.source)
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
     project_values.TAKEN.clear()
+    project_values.USUAL.clear()
     project_values.PROJECT.clear()
     project_values.PROJECT.update(json.loads(request.names.get("values", "{}")))
     stand_ins.INPUT_SHAPE[:] = [request.input_shape] if request.input_shape is not None else []

@@ -60,6 +60,7 @@ _SIZES: tuple[tuple[str, Any], ...] = (
         r"\w*(?:voc\w*|num_?(?:words|tokens|users|items)|n_?(?:users|items|words)|max_?features|(?:user|item)_?(?:num|count|size))\w*",
         10_000,
     ),
+    (r"\w+_(?:num|count|cardinality|size)|cardinality|count", 1000),
 )
 _WORDS: tuple[tuple[str, Any], ...] = (
     (
@@ -78,7 +79,6 @@ _WORDS: tuple[tuple[str, Any], ...] = (
     (r"loss\w*", "mse"),
     (r"data_format", "channels_last"),
 )
-_SHAPES = re.compile(r"(?:\w+_)?(?:shape|dims|size)(?:_\w+)?|shape_\w+|image_size|input")
 
 
 def argument(name: str, said: dict[str, Any]) -> Any:
@@ -94,17 +94,35 @@ def argument(name: str, said: dict[str, Any]) -> Any:
     if plain.endswith("shape") or plain in ("input_size", "img_dims", "image_dims"):
         said[name] = stand_ins.INPUT_SHAPE[0] if stand_ins.INPUT_SHAPE else (224, 224, 3)
         return said[name]
-    for table in (_WORDS, _SIZES):
-        for words, value in table:
-            if re.fullmatch(words, plain):
-                if not isinstance(value, bool | str) and value is not None:
-                    said[name] = value
-                return classes.given(value) if table is _SIZES and isinstance(value, int) else value
+    for words, value in _WORDS:
+        if re.fullmatch(words, plain):
+            return value
+    if (size := _size(plain)) is not None:
+        said[name] = size
+        return classes.given(size)
     role = roles.value(name, USUAL)
     if isinstance(role, int):
         said[name] = role
         return classes.given(role)
-    return Missing(name)
+    return Settings(name)
+
+
+def _size(plain: str) -> Any:
+    return next((value for words, value in _SIZES if re.fullmatch(words, plain)), None)
+
+
+class Settings(Missing):
+    """An argument that is not known, a configuration perhaps: what is taken of it by a size's name has a usual one."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if not isinstance(found, Missing):
+            return found
+        size = classes.ASSUMED if classes.counts_classes(name) else _size(spelled(name))
+        if size is None:
+            return Settings(found.oomlint_name)
+        project_values.USUAL[name] = size
+        return classes.given(size)
 
 
 def with_arguments(function: Callable[..., Any], request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
