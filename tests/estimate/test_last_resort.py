@@ -222,6 +222,69 @@ def test_a_script_in_which_no_training_is_seen_has_that_of_what_it_names(
         answer(Request(str(path), names=names, usable_bytes=1 << 30, engine="graph"))
 
 
+def test_a_module_that_an_option_names_is_looked_for_beside_the_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import argparse, importlib
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--model", required=True)
+        parser.add_argument("--units", type=int, default=70)
+        args = parser.parse_args()
+        net = importlib.import_module("nets_of_an_option_17." + args.model).build(args)
+        net.compile("sgd", "mse")
+        net.fit(data(), batch_size=12)
+    """
+    path = put(tmp_path, text, monkeypatch)
+    (tmp_path / "nets_of_an_option_17").mkdir()
+    (tmp_path / "nets_of_an_option_17" / "plain.py").write_text(
+        "import keras\ndef build(options):\n"
+        "    return keras.Sequential([keras.Input((20,)), keras.layers.Dense(options.units)])\n"
+    )
+    found = answered(tmp_path, path.read_text(), monkeypatch)
+    assert found.batch_size == 12
+    assert found.parts["weights"] == pytest.approx(4 * 21 * 70, abs=16)
+    assert any("units=70" in one for one in found.instead)
+
+
+def test_a_size_is_first_what_the_project_says_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import keras
+        from settings_of_nobody import load
+        settings = load()
+        {said}
+        model = keras.Sequential([keras.Input((20,)), keras.layers.Dense(settings.hidden_size), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        model.fit(load("x"), load("y"), batch_size=8)
+    """
+    usual = answered(tmp_path, text.format(said=""), monkeypatch)
+    told = answered(tmp_path, text.format(said="def other(hidden_size=32): pass"), monkeypatch)
+    assert usual.parts["weights"] == pytest.approx(4 * (256 * 22 + 1), abs=16)
+    assert told.parts["weights"] == pytest.approx(4 * (32 * 22 + 1), abs=16)
+    assert "what the project says of these names elsewhere" in told.instead[1]
+    assert any("the network's own" in one for one in usual.instead)
+    # Twice as wide: of the data four times, and of the network four times.
+    assert usual.range_bytes[1] > 15 * usual.peak_bytes
+
+
+def test_a_second_training_is_mentioned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import keras
+        def net(units):
+            return keras.Sequential([keras.Input((20,)), keras.layers.Dense(units), keras.layers.Dense(1)])
+        def run(units):
+            one = net(units)
+            one.compile("sgd", "mse")
+            one.fit(x, y, batch_size=8)
+        {calls}
+    """
+    one = answered(tmp_path, text.format(calls="run(3)"), monkeypatch)
+    two = answered(tmp_path, text.format(calls="run(3)\n        run(5)"), monkeypatch)
+    said = "the script comes to this training several times, and one of these is estimated: run(3); run(5)"
+    assert said in two.assumptions
+    assert not any("several times, and one" in words for words in one.assumptions)
+
+
 def test_the_parts_of_a_model_that_is_never_called_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -34,6 +34,24 @@ def beside(training: Training, trained: list[Training]) -> list[Training]:
     return list(found.values())[1:] if training.compiled else []
 
 
+def one_after_the_other(training: Training, trained: list[Training]) -> str:
+    """In words: what else the script trains, before or after. The estimate is of one training."""
+    known = {training.name, *(one.name for one in training.others)}
+    others = [one for one in trained if one.reached and one.compiled and one.name not in known]
+    if others and training.reached:
+        rows = ", ".join(dict.fromkeys(f"{one.name} (line {one.line})" for one in others[:4]))
+        return f"the script trains {rows}, too: that is estimated with --model LINE"
+    ways = {
+        tuple(ast.unparse(step.call)[:80] for step in one.way[:-1] if step.call is not None)
+        for one in trained
+        if one.reached and one.line == training.line and one.unit is training.unit
+    }
+    if len(ways) > 1:
+        calls = sorted({text for way in ways for text in way if not all(text in other for other in ways)})
+        return f"the script comes to this training several times, and one of these is estimated: {'; '.join(calls)}"
+    return ""
+
+
 def _in_turns(one: Training, other: Training) -> bool:
     """Whether two models are trained batch by batch in turns; those that `fit` trains one after the other are not."""
     if one.by_hand and not isinstance(one.way[-1].scope.node, ast.Module):

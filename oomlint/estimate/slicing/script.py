@@ -18,7 +18,7 @@ from oomlint.estimate.assumed import GRADIENTS, plain_step
 from oomlint.estimate.errors import NO_TRAINING, EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.slicing.batch import find_batch
-from oomlint.estimate.slicing.beside import beside
+from oomlint.estimate.slicing.beside import beside, one_after_the_other
 from oomlint.estimate.slicing.branches import Branches
 from oomlint.estimate.slicing.clustering import switched_on
 from oomlint.estimate.slicing.emission import Emission
@@ -188,6 +188,8 @@ def _sliced(
     if training.batch is None:
         find_batch(training, trace, functions)
     training.others = beside(training, trained)
+    if model is None and (more := one_after_the_other(training, list(filter(branches.taken, trained)))):
+        names["more"] = more
     for step in training.way:
         allowed = needs.on_path[id(step.scope)] = before(step)
         needs.order[id(step.scope)] = Order(step.scope.node.body, allowed)

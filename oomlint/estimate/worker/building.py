@@ -51,7 +51,7 @@ def build(request: Request) -> Subject:
             assumptions.append(
                 f"of several trainings the one for {options}: give others with --arg NAME=VALUE"
             )
-        assumptions += [request.names[one] for one in ("said", "unreached") if one in request.names]
+        assumptions += [request.names[one] for one in ("said", "unreached", "more") if one in request.names]
         if "plainly" in request.names:
             plain_step.make(made)
         if "together" in request.names and "whole" not in request.names:

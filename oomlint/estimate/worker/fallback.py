@@ -9,16 +9,19 @@ was assumed makes it.
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Callable, Iterator
 
-from oomlint.estimate.assumed import GRADIENTS, STEP, Assumed, of_sizes, plain_step, with_words
+from oomlint.estimate.assumed import GRADIENTS, SIZES, STEP, Assumed, of_sizes, plain_step, with_words
 from oomlint.estimate.descriptions import read_data
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
 from oomlint.estimate.slicing.whole_steps import STEP as WHOLE_STEP
 from oomlint.estimate.worker import beside
+from oomlint.estimate.worker.named_values import spelled
+from oomlint.estimate.worker.sizes import is_of_network
 
 _NOT_FOLLOWED = ("slice", "build", "engine")
 _VALUE = re.compile(r"[\d.]+|\d+(?:x\d+)*( \w+)?( <\d+)?")
@@ -92,14 +95,30 @@ def _with_sizes(error: EstimateError, request: Request) -> Request | None:
     what = error.message.rpartition(": ")[2] if error.needs and ": " in error.message else error.message
     said = (
         f"what only the data tells is not known: {what}",
-        f"assumed in its place, a usual size that the model takes: {whole}. Give your own: --data '{whole}'",
+        f"assumed in its place, {_which(error, request)} that the model takes: {whole}. "
+        f"Give your own: --data '{whole}'",
     )
     changed = dataclasses.replace(
         request,
         data=request.data | described.arrays,
         arguments=request.arguments | described.values,
     )
-    return of_sizes(changed, *said)
+    changed = of_sizes(changed, *said)
+    if any(is_of_network(one.partition("=")[0]) for one in error.needs):
+        changed = with_words(changed, Assumed((_OF_NETWORK,), *SIZES))
+    return changed
+
+
+_OF_NETWORK = "of these some are the network's own: twice as wide, it has four times the weights"
+
+
+def _which(error: EstimateError, request: Request) -> str:
+    """Where the values are from that are assumed."""
+    known = json.loads(request.names.get("known", "{}"))
+    pairs = (one.partition("=") for one in error.needs)
+    if any(str(known.get(spelled(name))) == value for name, _, value in pairs):
+        return "what the project says of these names elsewhere, or a usual size"
+    return "a usual size"
 
 
 def _plainly(error: EstimateError, request: Request) -> Request:

@@ -41,6 +41,20 @@ _REFUSED = re.compile(r"takes a gradient with regard to its inputs|whose memory 
 _KEPT = ("backend", "legacy", "clustering", "sample", "sample_named", "length", "length_named")
 
 
+def with_known(request: Request) -> Request:
+    """The request with what the project says of names, for what is asked for by one."""
+    path = Path(request.names.get("path", ""))
+    if not request.fallback or path.suffix != ".py" or request.names.keys() & {"known", "values"}:
+        return request
+    try:
+        program = Program(path, _root(path))
+        program.read_on()
+        known = json.dumps(named_values(program))
+    except (SyntaxError, ValueError, OSError, RecursionError):
+        return request
+    return dataclasses.replace(request, names=request.names | {"known": known})
+
+
 def of_makers(error: EstimateError, request: Request, first: First) -> tuple[Request, Estimate] | None:
     """The estimate of the largest model that the project's own functions and classes make, and what it answers."""
     path = request.names.get("path", "")
@@ -54,33 +68,52 @@ def of_makers(error: EstimateError, request: Request, first: First) -> tuple[Req
     try:
         program = Program(Path(path), _root(Path(path)))
         program.read_on()
-        found = makers(program, known := named_values(program))
-        if not found:  # modules that are chosen by name: `importlib.import_module(args.model)`
-            found = makers(around := _around(program), known := named_values(around))
+        tries = _Tries(program, error, request, first)
+        # At last the modules that are chosen by name: `importlib.import_module(args.model)`.
+        return tries.best() or _Tries(_around(program), error, request, first, tries).best()
     except (SyntaxError, ValueError, OSError, RecursionError):
         return None
-    if error.message.startswith(NO_TRAINING):
-        found = [one for one in found if one.named] or (
-            found if sum(not one.depth for one in found) == 1 else []
-        )
-    end = time.process_time() + _SECONDS
-    tried = 0
-    for _, level in groupby(found, key=lambda one: (one.named, one.depth)):
-        answers: list[tuple[Maker, Request, Estimate]] = []
-        failed: list[Maker] = []
-        for maker in level:
-            if tried >= _MOST or time.process_time() > end:
-                failed.append(maker)  # it may be the larger one
-                continue
-            tried += 1
-            answer = _of_one(maker, error, request, program, known, first)
-            if answer is None:
-                failed.append(maker)
-            else:
-                answers.append((maker, *answer))
-        if answers:
-            return _largest(answers, failed, error)
-    return None
+
+
+class _Tries:
+    """Tries what a program makes models with, what nothing else uses first, until one level of it gives an answer."""
+
+    def __init__(
+        self,
+        program: Program,
+        error: EstimateError,
+        request: Request,
+        first: First,
+        before: _Tries | None = None,
+    ) -> None:
+        self.program, self.error, self.request, self.first = program, error, request, first
+        self.known = named_values(program)
+        self.end: float = time.process_time() + _SECONDS if before is None else before.end
+        self.tried: set[str] = set() if before is None else before.tried
+
+    def best(self) -> tuple[Request, Estimate] | None:
+        """The estimate of the largest one of the first level that gives any."""
+        found = makers(self.program, self.known)
+        if self.error.message.startswith(NO_TRAINING):
+            alone = sum(not one.depth for one in found) == 1
+            found = [one for one in found if one.named] or (found if alone else [])
+        found = [one for one in found if one.name not in self.tried]
+        for _, level in groupby(found, key=lambda one: (one.named, one.depth)):
+            answers: list[tuple[Maker, Request, Estimate]] = []
+            failed: list[Maker] = []
+            for maker in level:
+                if len(self.tried) >= _MOST or time.process_time() > self.end:
+                    failed.append(maker)  # it may be the larger one
+                    continue
+                self.tried.add(maker.name)
+                answer = _of_one(maker, self.error, self.request, self.program, self.known, self.first)
+                if answer is None:
+                    failed.append(maker)
+                else:
+                    answers.append((maker, *answer))
+            if answers:
+                return _largest(answers, failed, self.error)
+        return None
 
 
 def _is_refused(error: EstimateError) -> bool:
@@ -175,7 +208,10 @@ def _of_texts(text: str, known: dict[str, Any]) -> dict[str, str]:
     names: dict[str, str] = {}
     batch = next((known[one] for one in _BATCHES if type(known.get(one)) is int and known[one] > 0), None)
     written = {int(one) for one in re.findall(r"\.batch\((\d+)\b", text)}
-    if batch is None and len(written) == 1:
+    handed = {int(one) for one in re.findall(r"\bbatch_size\s*=\s*(\d+)\s*[,)]", text)}
+    if len(handed) == 1:
+        batch = handed.pop()
+    elif batch is None and len(written) == 1:
         batch = written.pop()
     if batch:
         names["batch"] = str(batch)
@@ -248,6 +284,14 @@ def _largest(
         said.append(f"not in the figure, as it could not be made: {', '.join(lost)}")
         verdict = "tight" if verdict == "fits" else verdict
     said += [one for one in found.assumptions if USUAL_SIZES in one or project_values.SAID in one]
+    between = found.range_bytes
+    if any(USUAL_SIZES in one for one in said):
+        said.append("the range is for sizes of the network of up to twice as much, or less")
+        between = (between[0] // 4, between[1] * 4)  # twice as wide, it has four times the weights
+        verdict = "tight" if verdict == "fits" and between[1] > found.gpu["usable_bytes"] else verdict
+        verdict = (
+            "tight" if verdict == "does-not-fit" and between[0] <= found.gpu["usable_bytes"] else verdict
+        )
     instead = (*found.instead, *said)
     rest = tuple(one for one in found.assumptions if one not in instead)
     return request, dataclasses.replace(

@@ -70,6 +70,7 @@ def answer(request: Request) -> Estimate:
 def _first(request: Request, seconds: float = SECONDS) -> tuple[Request, Estimate]:
     """The estimate, and the request that it is of: the script's own step, or that with what is assumed."""
     from oomlint.estimate.worker.building import build
+    from oomlint.estimate.worker.last_resort import with_known
 
     if "unsliced" in request.names:
         raise EstimateError(**json.loads(request.names["unsliced"]))
@@ -78,6 +79,7 @@ def _first(request: Request, seconds: float = SECONDS) -> tuple[Request, Estimat
     except EstimateError as error:
         found = _with_names(with_named_sample(error, request))
         if found is None:
+            request = with_known(request)
             told = all_of(error, request, build, followed, seconds)
             found = estimated_instead(told, request, _estimated)
             if found is None:

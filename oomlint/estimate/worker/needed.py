@@ -7,6 +7,7 @@ built; no estimate is made of them.
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +19,8 @@ from oomlint.estimate.places import row_of
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import is_model
 from oomlint.estimate.worker import entrances, roles, stand_ins
+from oomlint.estimate.worker.named_values import spelled
+from oomlint.estimate.worker.sizes import usual_size
 from oomlint.estimate.worker.stand_ins import of_targets, side_of
 
 SECONDS = 25.0  # of the processor's time: on a machine with other work the clock says nothing
@@ -136,7 +139,7 @@ class _Search:
 
     def complete(self, error: EstimateError, request: Request, so_far: list[Need]) -> list[Need] | None:
         """What was put in, if the model can be built with it."""
-        for name, value in _examples(error, {*request.data, *request.arguments}):
+        for name, value in _examples(error, request):
             if (
                 any(name == known for known, _, _ in so_far)
                 or self.left <= 0
@@ -218,11 +221,15 @@ def _given(request: Request, name: str, value: Any) -> Request:
     return dataclasses.replace(request, arguments=request.arguments | {name: value})
 
 
-def _examples(error: EstimateError, known: set[str]) -> Iterator[tuple[str, Any]]:
+def _examples(error: EstimateError, request: Request) -> Iterator[tuple[str, Any]]:
     """Values to try for what an error asks for, then for what was computed with it."""
-    yield from _examples_of(error, error.asked, known)
-    for name in error.instead:
-        yield from _examples_of(error, name, known)
+    known = {*request.data, *request.arguments}
+    values: dict[str, Any] = json.loads(request.names.get("known", "{}"))
+    for asked in (error.asked, *error.instead):
+        value = values.get(spelled(asked))
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield asked, value  # the project says it of that name elsewhere
+        yield from _examples_of(error, asked, known)
 
 
 def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[tuple[str, Any]]:
@@ -276,6 +283,8 @@ def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[
     elif role is not None:
         for sample in ((16,), (100, 16), (64, 64, 3)):
             yield name, (1000, *sample)
+    if (size := usual_size(name)) is not None:
+        yield name, size
     yield name, 10
     yield name, (1000, 16)
 
