@@ -77,7 +77,7 @@ def test_a_value_that_is_needed_first_in_the_step_is_asked_for(
     model.fit(x, y)
     """
     error = failure(tmp_path, text, monkeypatch)
-    assert (error.kind, error.line, error.needs) == ("build", 2, ("rate=10",))
+    assert (error.kind, error.line, error.needs) == ("build", 2, ("rate=0.1",))
 
 
 def test_what_goes_wrong_in_oomlint_itself_is_not_the_users():
