@@ -70,6 +70,8 @@ def define_class(run: Run, node: cst.ClassDef) -> Value:
             )
         ):
             cls.flags.add("dataclass")
+    if any(base in ("pydantic.BaseModel", "pydantic_settings.BaseSettings") for base in cls.library_bases()):
+        cls.flags.add("dataclass")
     if cls.flags & {"dataclass", "namedtuple"} or any("dataclass" in base.flags for base in cls.ancestry()):
         cls.fields = _fields(run, cls)
     return value

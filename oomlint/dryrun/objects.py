@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from oomlint.dryrun import imports
 from oomlint.dryrun.trace import Argument
 from oomlint.dryrun.values.base import Const, Mapping, Namespace, Unknown, Value, deref
-from oomlint.dryrun.values.program import Class, Function, Instance, Library, Method, ProjectModule, Super
+from oomlint.dryrun.values.program import (
+    Class,
+    Function,
+    Instance,
+    Library,
+    Method,
+    Partial,
+    ProjectModule,
+    Super,
+)
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -77,6 +86,8 @@ def instance_attribute(run: Run, instance: Instance, name: str) -> Value:
             return Method(instance.facet, name)
     if name == "__class__":
         return instance.cls
+    if name == "__setattr__" and instance.place is not None:  # `self.__setattr__(key, value)`
+        return Partial(Library("builtins.setattr"), (Argument(instance, instance.place),))
     fresh: Value = Mapping(complete=False) if name == "__dict__" else Unknown(name=name)
     found = None if name.startswith("__") else under_its_keys(run, instance, name)
     if found is not None:

@@ -70,6 +70,9 @@ def get_item(run: Run, value: Value, index: Value, node: cst.CSTNode) -> Value:
                     return objects.instance_attribute(run, value, names[index.value])
             if isinstance(value.facet, Mapping):
                 return get_item(run, value.facet, index, node)
+        case Library(name="sys.modules"):
+            asked = Library("sys.modules.__getitem__")
+            return run.apply(asked, (Argument(index, run.place(node)),), run.place(node))
         case Library(name="numpy.r_" | "numpy.c_"):  # calls, but for their brackets
             items = index.items if isinstance(index, Sequence) and index.items is not None else [index]
             place = run.place(node)

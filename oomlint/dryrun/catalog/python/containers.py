@@ -37,6 +37,8 @@ def make_super(call: Call, run: Run) -> Value:
 def get_attribute(call: Call, run: Run) -> Value:
     """`getattr(x, "name")`; of libraries too (`getattr(keras.applications, "ResNet50")`)."""
     name, owner = call.const("name"), call.value("object")
+    if isinstance(owner, Globals):
+        return by_name(owner, call.value("name") or Unknown(), call, run)
     if isinstance(name, str) and owner is not None:
         return run.attribute(owner, name, call.place)
     return Unknown()
@@ -65,6 +67,17 @@ def module_names(call: Call, run: Run) -> Value:
     return Globals()
 
 
+@function("sys.modules.__getitem__")
+def own_module(call: Call, run: Run) -> Value:
+    """`sys.modules[__name__]`: the module that asks, whose names `getattr` looks up."""
+    asked, own = deref(call.arguments[0].value), deref(run.evaluate(cst.Name("__name__")))
+    return (
+        Globals()
+        if isinstance(asked, Const) and isinstance(own, Const) and asked.value == own.value
+        else Unknown()
+    )
+
+
 @item(Globals)
 def by_name(value: Value, index: Value, call: Call, run: Run) -> Value:
     """The module's own name, whatever a function around calls by it."""
@@ -81,7 +94,7 @@ def by_name_or_default(call: Call, run: Run) -> Value:
     return by_name(Globals(), call.value("key") or Unknown(), call, run)
 
 
-@function("builtins.setattr", parameters="object name value")
+@function("builtins.setattr", "builtins.object.__setattr__", parameters="object name value")
 def set_attribute(call: Call, run: Run) -> Value:
     """`setattr(x, "name", value)`."""
     name, owner, value = call.const("name"), call.value("object"), call.value("value")

@@ -88,7 +88,7 @@ def app_run(call: Call, run: Run) -> Value:
     return NONE
 
 
-@function("fire.Fire", "typer.run", "plac.call", "tyro.cli", "defopt.run", parameters="component")
+@function("fire.Fire", "typer.run", "plac.call", "defopt.run", parameters="component")
 def front_end(call: Call, run: Run) -> Value:
     """A front end that calls the function with arguments from the command line: its defaults are soft."""
     target = deref(call.arguments[0].value) if call.arguments else Unknown()

@@ -111,7 +111,7 @@ def dataclass_options(call: Call, run: Run) -> Value:
     return Opaque(call.name, call)
 
 
-@function("dataclasses.field", "attr.ib", "attrs.field", parameters="default")
+@function("dataclasses.field", "attr.ib", "attrs.field", "pydantic.Field", parameters="default")
 def dataclass_field(call: Call, run: Run) -> Value:
     """A field with its default, made by a factory perhaps."""
     made = Opaque("dataclasses.field", call)
