@@ -17,7 +17,7 @@ from oomlint.dryrun.queries.pipelines import BATCHING, SPLITTING, stage_name
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.trace import Branch, Try, Within
 from oomlint.dryrun.values.arrays import Array, Dim
-from oomlint.dryrun.values.base import Const, Sequence, Step, Unknown, deref, extend
+from oomlint.dryrun.values.base import Const, Sequence, Step, Unknown, deref, extend, tags_of
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.program import Instance, Library
 from oomlint.dryrun.values.training import Layer, Model, Optimizer, Tape
@@ -196,12 +196,30 @@ def tries_sizes(context: Context) -> bool:
 def _share(call: Call) -> Const | None:
     """What each of an unknown number of replicas gets: `64` of a batch of `64 * strategy.num_replicas_in_sync`."""
     data = call.value("x")
-    size = call.value("batch_size")
-    if isinstance(data, Dataset):
-        made = next((stage for stage in reversed(data.stages) if stage_name(stage) in BATCHING), None)
-        size = None if made is None else made.value("batch_size")
+    return _share_of(_batched_by(data) if isinstance(data, Dataset) else call.value("batch_size"))
+
+
+def _batched_by(data: Dataset) -> Value | None:
+    made = next((stage for stage in reversed(data.stages) if stage_name(stage) in BATCHING), None)
+    return None if made is None else made.value("batch_size")
+
+
+def _share_of(size: Value | None) -> Const | None:
     share = size.attributes.get(PER_REPLICA) if isinstance(size, Unknown) else None
     return _count(share) if isinstance(share, Const) else None
+
+
+def batch_by_hand(trace: Trace, model: Model) -> tuple[Const | None, bool]:
+    """The same of a loop by hand, from the data that a strategy shares out, and from what the model is called on."""
+    shared_out = [call for call in trace.calls_under("tf.distribute.") if isinstance(call.result, Dataset)]
+    for call in shared_out:
+        data = call.value("dataset")
+        share = _share_of(_batched_by(data)) if isinstance(data, Dataset) else None
+        if share is not None:
+            return share, False
+    whole = bool(shared_out) and not any(PER_REPLICA in tags_of(call.result) for call in shared_out)
+    rows = [rows for _, rows in _calls(trace, model) if rows is not None]
+    return (max(rows, key=lambda one: one.value), whole) if rows else (None, False)
 
 
 def _fed(call: Call) -> Const | None:
@@ -272,6 +290,10 @@ def _forward(trace: Trace, model: Model, gradient: Call) -> Iterator[tuple[Call,
     strategy = replicas.of_model(model, gradient)
     if strategy is not None and replicas.replicates(strategy):
         return  # what a distributed data set hands to a replica is not worked out
+    yield from _calls(trace, model)
+
+
+def _calls(trace: Trace, model: Model) -> Iterator[tuple[Call, Const | None]]:
     for call in trace.calls("keras.Model.__call__"):
         if model_of(call.receiver) is model and _under_tape(call) and not tries_sizes(call.context):
             value = call.value("inputs") or (deref(call.arguments[0].value) if call.arguments else None)

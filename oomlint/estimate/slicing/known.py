@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oomlint.dryrun.catalog.keras.training import inputs_in
@@ -64,6 +65,10 @@ class Known:
         """Row and column of a place."""
         location = self._rows[id(place.source)].start(place.node)
         return location.row, location.column
+
+    def named(self, place: Place) -> str:
+        """A place in a module of the program as the user reads it: `train.py:12`."""
+        return f"{Path(place.source.document.filename).name}:{self.where(place)[0]}"
 
     def value(self, unit: Unit, statement: ast.stmt, name: str) -> Value | None:
         """The value that a statement gave a name, the last where it gave several."""

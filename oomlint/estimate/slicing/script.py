@@ -25,6 +25,7 @@ from oomlint.estimate.slicing.emission import Emission
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.inner_gradients import inner_gradient
 from oomlint.estimate.slicing.known import Known
+from oomlint.estimate.slicing.losses import loss_by_hand
 from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.order import Order
 from oomlint.estimate.slicing.program import Program, blocks
@@ -206,6 +207,7 @@ def _sliced(
     elif training.by_hand and training.others:
         whole = _in_one_function(training) and keep_whole(training, needs)
         names["together" if whole else "apart"] = "1"
+    names |= loss_by_hand(training, trace, known) if training.by_hand else {}
     names |= replicate(training, trace)
     names |= {"element_named": training.element_named} if training.element_named else {}
     if (sample := sample_named(trace)) is not None:

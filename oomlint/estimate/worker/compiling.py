@@ -109,8 +109,11 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
     if request.loss:
         changes["loss"] = made.loss = request.loss
     elif made.loss is None and not own_losses(model):
-        changes["loss"] = made.loss = default_loss(model, outputs)
-        assumptions.append(f"loss {_loss_words(made.loss)}, chosen by the output: give another with --loss")
+        changes["loss"] = made.loss = _called_loss(request, model, outputs) or default_loss(model, outputs)
+        chosen = "chosen by the output: give another with --loss"
+        if not isinstance(made.loss, str | list):
+            chosen = f"as the loop calls it ({request.names['loss_named']})"
+        assumptions.append(f"loss {_loss_words(made.loss)}, {chosen}")
     if request.jit != "auto":
         changes["jit_compile"] = request.jit == "on"
     elif request.names.get("keras") == "2" and asked_jit(model) is not True and not is_legacy(model):
@@ -251,6 +254,22 @@ def optimizer_named(text: str, keras: Any = None) -> Any:
         raise EstimateError(f"--optimizer {text!r}: {error}", "target") from None
 
 
+def _called_loss(request: Request, model: Any, outputs: Any) -> Any:
+    """The loss of Keras that the loop calls, for one output that suits it; else None."""
+    name = request.names.get("loss_called", "").replace("_", "").lower()
+    leaves = tree().flatten(outputs)
+    if not name or len(leaves) != 1:
+        return None
+    if name.startswith("sparse") and (len(leaves[0].shape) < 2 or leaves[0].shape[-1] == 1):
+        return None
+    losses = keras_of(model).losses
+    classes = {one.lower(): cls for one, cls in vars(losses).items() if isinstance(cls, type)}
+    cls = classes.get(name)
+    if cls is None:
+        return None
+    return cls(from_logits=True) if "loss_logits" in request.names else cls()
+
+
 def default_loss(model: Any, outputs: Any) -> Any:
     """The usual loss for an output, by its last activation and width; one for all outputs."""
     leaves = tree().flatten(outputs)
@@ -273,7 +292,7 @@ def _loss_of(leaf: Any, model: Any) -> str:
 
 
 def _loss_words(loss: Any) -> str:
-    return ", ".join(loss) if isinstance(loss, list) else str(loss)
+    return ", ".join(loss) if isinstance(loss, list) else str(getattr(loss, "name", loss))
 
 
 def build_slots(model: Any, x: Any, y: Any) -> None:
