@@ -289,6 +289,12 @@ CLASSES = """
         ("x, y_train = load_data()", "y_train.shape[1]", "y_train"),
         ("x, labels_of = load_data()", "len(np.unique(np.argmax(labels_of, 1)))", "unique"),
         ("n_clusters = len(np.unique(np.load('y.npy')))", "n_clusters", "n_clusters"),
+        ("kinds = keras.utils.image_dataset_from_directory('a').class_names", "len(kinds)", "kinds"),
+        (
+            "found = sorted(keras.x().flow_from_directory('a').class_indices.keys())",
+            "len(found)",
+            "found",
+        ),
     ],
 )
 def test_a_number_of_classes_that_only_the_data_tells_is_assumed_and_said(

@@ -374,14 +374,16 @@ def _bind(statement: ast.stmt, name: str, value: ast.expr) -> ast.stmt:
 
 
 def _counts_classes(value: ast.expr) -> bool:
-    """`len(np.unique(labels))`, `frame.label.nunique()`, `len(encoder.classes_)`."""
+    """`len(np.unique(labels))`, `frame.label.nunique()`, `sorted(generator.class_indices.keys())`."""
     match value:
         case ast.Call(func=ast.Attribute(attr="nunique")):
             return True
-        case ast.Call(
-            func=ast.Name(id="len" | "int"), args=[ast.Attribute(attr="classes_" | "class_indices")]
-        ):
-            return True
         case ast.Call(func=ast.Name(id="len"), args=[ast.Call(func=ast.Attribute(attr="unique"))]):
             return True
+        case ast.Call(func=ast.Name(id="len" | "int" | "list" | "sorted" | "tuple"), args=[inner, *_]):
+            return _counts_classes(inner)
+        case ast.Call(func=ast.Attribute(value=inner, attr="keys"), args=[]):
+            return _counts_classes(inner)
+        case ast.Attribute(attr=attribute):
+            return attribute in ("class_names", "classes_", "class_indices")
     return False
