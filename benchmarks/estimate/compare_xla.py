@@ -16,8 +16,8 @@ Arguments (weights, slots, inputs) are exact, the same for all; compared is the 
 TensorFlow's own estimator (tensorflow/core/grappler); `liveness`: the traced graph's tensors from maker to last reader,
 without aliases, in the order of a queue.
 
-xla_rules.jsonl holds what it wrote for those, the third, sixth, seventh, eleventh and twelfth without formula and
-Grappler, the last two without liveness, too; `first_look` is what engine graph said before anything was mended for the
+xla_rules.jsonl holds what it wrote for those, the third, sixth, seventh and those from the eleventh on without
+formula and Grappler, the last two without liveness, too; `first_look` is what engine graph said before anything was mended for the
 set. Where ROWS has a configuration twice, TensorFlow's row counts: its program is the one that is traced (JAX' scan
 keeps several times less than its loops).
 """

@@ -48,7 +48,7 @@ _LONGEST_ROW = 1024 * 16
 # others in proportion to the cycles that XLA has measured for float32 on an H100
 # (xla/service/gpu/model/hlo_op_profiles_data.h).
 _RANDOM, _ERF, _TANH = 40, 24, 12
-_CYCLES = {"Tanh": 467, "Sin": 958, "Cos": 978, "Exp": 79, "Expm1": 190, "Log": 166, "Log1p": 229}
+_CYCLES = {"Tanh": 467, "Sin": 958, "Cos": 978, "Exp": 79, "Expm1": 190, "Elu": 190, "Log": 166, "Log1p": 229}
 # The cycles of others in float32 there; three where there is no figure (kDefaultFlopsPerElement in
 # gpu_hlo_cost_analysis.cc), and those of several operations are added up.
 _SIMPLE = {
@@ -101,8 +101,6 @@ def cost_of(operation: Operation) -> float:
     elements = sum(math.prod(shape) for shape in operation.shapes)
     if operation.type in ("Erf", "Erfc"):
         return _ERF * elements
-    if operation.type == "Elu":
-        return _TANH * elements
     if operation.type in _CYCLES:
         return _TANH * _CYCLES[operation.type] / _CYCLES["Tanh"] * elements
     if operation.type.startswith(("Stateless", "Random")) and operation.type not in LOOPS:

@@ -224,8 +224,8 @@ class _Fusion:
             return -1
         if any(pieces_of(self.places[reader][number]) > _TIMES for reader in readers):
             return -1
-        # Several times as much would stay for the second (cifar_dropout_vgg in halves).
-        if len(readers) > 1 and self.operations[number].type == "PartsSum":
+        # Parts in float32 of a sum in halves would stay for the second, several times as much (cifar_dropout_vgg).
+        if len(readers) > 1 and self.operations[number].type == "PartsSum" and self._is_half(number):
             return -1
         cost = self.costs[number]
         alone = self.card.start + self.sizes[number] + cost
@@ -242,6 +242,9 @@ class _Fusion:
                 after = before | self.reading.joined(ways, number, source)
                 fused += self.reading.time(source, after) - self.reading.time(source, before)
         return alone - fused
+
+    def _is_half(self, number: int) -> bool:
+        return "16" in "".join(self.operations[number].dtypes)
 
     def _is_summed_at_once(self, number: int, reader: int) -> bool:
         """Few rows and few sums: the sum's kernel writes what it sums for the others, too. Not where that is a cast."""

@@ -198,7 +198,7 @@ def _positive(
     """
     asked = gradient.inputs[1]
     relu = operations[source_of(operations, asked)]
-    if relu.type in RELUS and (both or not _is_product(relu.inputs[0], operations)):
+    if relu.type == "Relu" and (both or not _is_product(relu.inputs[0], operations)):
         asked = relu.inputs[0]
     name, count = f"{gradient.name}/positive", _elements(gradient)
     return new_operation(name, "Compare", (asked, *zeros), gradient.shapes[:1], count, ("bool",))

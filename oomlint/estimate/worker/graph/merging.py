@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from oomlint.estimate.worker.graph.convolutions import source_of
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
+from oomlint.estimate.worker.graph.products import sides_of
 
 _TILE = 64  # columns
 _MERGED = 32 << 20  # bytes: xla_gpu_dot_merger_threshold_mb in xla/debug_options_flags.cc
@@ -23,6 +24,9 @@ def merge_products(program: Program, operations: list[Operation]) -> None:
         if operation.type not in ("MatMul", "BatchMatMulV2") or len(operation.inputs) < 2:
             continue
         if sum(operation.outputs) > _MERGED or not _is_weight(program, operation.inputs[1]):
+            continue
+        sides = sides_of(operation, program.operations)
+        if sides is not None and sides[2] == 1:  # a multiplication by then (rooms_of_noise)
             continue
         tensor, weight = (source_of(program.operations, one) for one in operation.inputs[:2])
         by_tensor.setdefault((operation.type, tensor), []).append(number)

@@ -19,7 +19,8 @@ from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.operations import Operation, Program
 from oomlint.estimate.worker.graph.together import BESIDE
 
-_TUPLE = 16  # bytes: two pointers
+_POINTER = 8  # bytes: results of one kernel come in a tuple, which decides between equals
+_TUPLE = 2 * _POINTER
 # XLA makes several kernels with several results each of a random generator: so many readers beyond the first has what
 # is drawn at least (input_concatenate_fusion in the assignment of landmarks; several times that where it is large).
 _GENERATOR, _DRAWN = "StatelessRandomGetKeyCounter", 142
@@ -135,11 +136,13 @@ class _List:
         for number, _ in program.fetched:
             self.uses[number] += 1
         self.waiting = [len(sources) for sources in self.sources]
-        # Zeros that come out of another's kernel, by that.
+        # Zeros and others that come out of another's kernel, by that.
         self.beside: dict[int, int] = {}
         for number, sources in enumerate(self.sources):
             if sources and self.operations[number].type in ("Zeros", BESIDE, AHEAD):
-                self.beside[sources[0]] = self.beside.get(sources[0], 0) + self._size(number)
+                self.beside[sources[0]] = (
+                    self.beside.get(sources[0], _POINTER) + _POINTER + self._size(number)
+                )
         self.stamps = [0] * len(self.operations)  # 0: not ready yet, or done
         self.queue: list[tuple[int, int, int, int]] = []
         self.count = 0

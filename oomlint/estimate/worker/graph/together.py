@@ -70,7 +70,8 @@ class _Siblings:
                     self._merge(one, other)
 
     def _fits(self, one: int, other: int) -> bool:
-        if self.loops[one] != self.loops[other]:
+        first, second = self.loops[one], self.loops[other]
+        if first is None or second is None or not _alike(first, second):
             return False
         if self.waits[one] >> other & 1 or self.waits[other] >> one & 1:
             return False
@@ -81,12 +82,17 @@ class _Siblings:
         self.members.setdefault(one, []).extend([other, *self.members.pop(other, [])])
         for member in self.members[one]:
             self.first[member] = one
+        self.loops[one] = self.loops[one] if self._sums(one) else self.loops[other]
         self.sources[one] = list(dict.fromkeys([*self.sources[one], *self.sources[other]]))
         both = self.waits[one] | self.waits[other]
         asked = 1 << one | 1 << other
         for number, waits in enumerate(self.waits):
             if waits & asked:
                 self.waits[number] = waits | both
+
+    def _sums(self, number: int) -> bool:
+        loop = self.loops[number]
+        return loop is not None and loop[1] is not None
 
     def _ordered(self) -> Program:
         """Each after what it reads."""
@@ -125,6 +131,19 @@ class _Siblings:
                 operation = replace(operation, inputs=inputs)
             places[member] = len(made)
             made.append(operation)
+
+
+def _alike(first: Loop, second: Loop) -> bool:
+    """Whether one kernel can go over both: sums along the same sides, or a sum to a vector beside what is not summed.
+
+    (input_add_reduce_fusion, which writes the gradient and the sum for a scale, in the assignment of landmarks; not a
+    sum that keeps several sides, as in that of involutions)
+    """
+    if first[0] != second[0]:
+        return False
+    if first[1] is None or second[1] is None:
+        return max(len(first[1] or ()), len(second[1] or ())) <= 1
+    return first[1] == second[1]
 
 
 def _loop(operation: Operation) -> Loop | None:
