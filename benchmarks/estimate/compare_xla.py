@@ -17,9 +17,9 @@ TensorFlow's own estimator (tensorflow/core/grappler); `liveness`: the traced gr
 without aliases, in the order of a queue.
 
 xla_rules.jsonl holds what it wrote for those, the third, sixth, seventh and those from the eleventh on without
-formula and Grappler, the last two without liveness, too; `first_look` is what engine graph said before anything was mended for the
-set. Where ROWS has a configuration twice, TensorFlow's row counts: its program is the one that is traced (JAX' scan
-keeps several times less than its loops).
+formula and Grappler, the latter without liveness, too; `first_look` is what engine graph said before anything was
+mended for the set. Where ROWS has a configuration twice, TensorFlow's row counts: its program is the one that is
+traced (JAX' scan keeps several times less than its loops).
 """
 
 from __future__ import annotations
