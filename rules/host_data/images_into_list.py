@@ -64,7 +64,7 @@ from oomlint.dryrun.catalog.python.files import PATH, is_document
 from oomlint.dryrun.queries.few import a_few_of_each, are_few, is_few
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import human
-from oomlint.dryrun.trace import Body, Call, Loop, Trace
+from oomlint.dryrun.trace import Assign, Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref, tags_of
 from oomlint.dryrun.values.dtypes import dtype_of
@@ -240,7 +240,9 @@ def _is_row(trace: Trace, call: Call, given: Value) -> bool:
     """Whether it is a row of an array from before the loops, which is a view of what is in memory anyway."""
     item = trace.subscript(given)
     whole = deref(item.receiver) if item is not None and item.receiver is not None else None
-    made = trace.maker(whole) if isinstance(whole, Array) else None
+    made: Call | Assign | None = trace.maker(whole) if isinstance(whole, Array) else None
+    if made is None:  # one of several things that a call gives: `sound, rate = soundfile.read(path)`
+        made = next((assign for assign in trace.assigns() if deref(assign.value) is whole), None)
     loops = made.context.loops() if made is not None else []
     return isinstance(whole, Array) and not any(loop in loops for loop in call.context.loops())
 

@@ -32,7 +32,7 @@ def over_batches(trace: Trace, call: Call, loop: Loop, elsewhere: bool, predicts
     if _recurrent(call):
         return False
     known = call.name != "unresolved" or predicts
-    if loop.iterable is not None and _is_dataset(trace, loop.iterable, 0):
+    if loop.iterable is not None and is_dataset(trace, loop.iterable, 0):
         return known
     given: list[cst.Arg] = [argument.arg for argument in call.arguments if argument.arg is not None]
     if elsewhere:  # the model runs in a function: what the loop hands to that
@@ -125,7 +125,7 @@ def fed_to_losses(trace: Trace) -> set[int]:
     return fed
 
 
-def _is_dataset(trace: Trace, value: Value, depth: int) -> bool:
+def is_dataset(trace: Trace, value: Value, depth: int) -> bool:
     """Whether a loop goes over a data set, also behind enumerate, zip and the like."""
     value = deref(value)
     if isinstance(value, Dataset):
@@ -133,4 +133,4 @@ def _is_dataset(trace: Trace, value: Value, depth: int) -> bool:
     maker = trace.maker(value)
     if maker is None or maker.name not in OVER or depth > 4:
         return False
-    return any(_is_dataset(trace, argument.value, depth + 1) for argument in maker.arguments)
+    return any(is_dataset(trace, argument.value, depth + 1) for argument in maker.arguments)

@@ -57,6 +57,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
+from oomlint.rules.training_loop.batches import is_dataset
 
 from oomlint.dryrun.trace import Call, Loop
 from oomlint.dryrun.values.base import Const, Sequence, deref, parts_of
@@ -105,7 +106,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         tapes = [tape for call in calls if isinstance(tape := deref(call.result), Tape)]
         where = next((kept[id(tape)] for tape in tapes if id(tape) in kept), None)
         if where is not None:
-            yield from _kept_finding(tapes, *where)
+            yield from _kept_finding(trace, tapes, *where)
         elif not any(id(tape) in differentiated for tape in tapes):
             bound = set().union(*(names.get(id(tape), ()) for tape in tapes))
             yield from _single_finding(tapes, bound, known)
@@ -143,9 +144,9 @@ def _outlives(call: Call, tape: Tape) -> bool:
     return any(isinstance(frame, Loop) and id(frame) not in before for frame in tape.context.frames())
 
 
-def _kept_finding(tapes: list[Tape], where: str, place: Place) -> Iterator[Finding]:
+def _kept_finding(trace: Trace, tapes: list[Tape], where: str, place: Place) -> Iterator[Finding]:
     tape = tapes[0]
-    if tape.made_by is None or (not _persistent(tape) and any(item.gradients for item in tapes)):
+    if tape.made_by is None or (not _persistent(tape) and any(_let_go(trace, item) for item in tapes)):
         return
     yield RULE.finding(
         tape.made_by.place,
@@ -154,6 +155,14 @@ def _kept_finding(tapes: list[Tape], where: str, place: Place) -> Iterator[Findi
         help="take the gradient in the step that made the tape and keep the gradients, or nothing",
         severity=Severity.WARNING,
     )
+
+
+def _let_go(trace: Trace, tape: Tape) -> bool:
+    """Whether its gradient lets go of it before there are many: taken in the round that made it, or of a few tasks."""
+    loops = tape.context.loops() if tape.context is not None else []
+    if not loops or loops[0].iterable is None or not is_dataset(trace, loops[0].iterable, 0):
+        return bool(tape.gradients)
+    return any(loops[0] in call.context.loops() for call in tape.gradients)
 
 
 def _single_finding(

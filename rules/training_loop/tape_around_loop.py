@@ -131,7 +131,10 @@ def _second_gradient(tapes: list[Tape]) -> Finding | None:
         if line is None or not isinstance(line.node, cst.With):
             continue  # entered elsewhere, maybe once per round
         around = {id(frame) for frame in tape.context.frames()}
+        made_in = tape.context.loops()
         for position, call in enumerate(tape.gradients):
+            if made_in and made_in[0] not in call.context.loops():
+                continue  # one of the tapes that a loop made and kept
             if any(isinstance(frame, Try) and id(frame) not in around for frame in call.context.frames()):
                 continue  # shown on purpose
             first = next((one for one in tape.gradients[:position] if _always(one, call)), None)

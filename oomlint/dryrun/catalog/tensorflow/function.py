@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.registry import function
-from oomlint.dryrun.values.base import Opaque, Unknown, Value
-from oomlint.dryrun.values.program import Function, Method
+from oomlint.dryrun.values.base import Opaque, Unknown, Value, deref
+from oomlint.dryrun.values.program import Function, Method, Partial
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -37,6 +37,8 @@ def traced(inner: Value, call: Call) -> Value:
         return replace(inner, function=_copy(inner.function, call))
     if isinstance(inner, Function):
         return _copy(inner, call)
+    if isinstance(inner, Partial):  # `tf.function(partial(step, scale=0.5))`
+        return replace(inner, function=traced(deref(inner.function), call))
     return inner if not isinstance(inner, Unknown) else Unknown(tags=inner.tags)
 
 
