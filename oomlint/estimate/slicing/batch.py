@@ -15,6 +15,7 @@ from oomlint.dryrun.values.program import Instance
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.program import Scope, dotted, own_expressions, root_name
 from oomlint.estimate.slicing.trainings import Training
+from oomlint.estimate.slicing.ways import loops_around
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -96,10 +97,26 @@ def batch_expression(training: Training, functions: Functions) -> ast.expr | Non
             found = _of_data(value, scope, _DEPTH)
             if found is not None:
                 return found
-    found = _by_name(scope)
+    found = _by_name(scope) or _of_loops(training)
     if found is None and not any(_is_measured(name, scope) for name in scope.bound if _SIZE.fullmatch(name)):
         found = _by_name(scope.unit.scope)  # no name of the function's hides it
     return found or _starred(scope, functions) or _parameter(scope) or _of_object_itself(scope)
+
+
+def _of_loops(training: Training) -> ast.expr | None:
+    """What the data was made with that a loop by hand goes through, of which a round is the step or leads to it."""
+    last = training.way[-1].scope
+    if "_from_function(" in training.unit.text:
+        return None  # a data set that a strategy asks for by a function has the batch of one replica
+    for step in reversed(training.way) if training.by_hand else ():
+        for loop in loops_around(step):
+            if not isinstance(loop, ast.For) or _OF_OTHERS.search(ast.unparse(loop.iter)):
+                continue
+            if (found := _of_data(loop.iter, step.scope, _DEPTH)) is not None:
+                root = root_name(found)
+                seen = isinstance(found, ast.Constant) or (root and last.of(root) is step.scope.of(root))
+                return found if seen else None
+    return None
 
 
 def _of_object_itself(scope: Scope) -> ast.expr | None:

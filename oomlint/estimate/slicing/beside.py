@@ -6,10 +6,9 @@ import ast
 import dataclasses
 
 from oomlint.estimate.slicing.arguments import matched
-from oomlint.estimate.slicing.functions import statements
 from oomlint.estimate.slicing.program import root_name
 from oomlint.estimate.slicing.trainings import Training
-from oomlint.estimate.slicing.ways import Step
+from oomlint.estimate.slicing.ways import Step, loops_around
 
 
 def beside(training: Training, trained: list[Training]) -> list[Training]:
@@ -65,13 +64,7 @@ def _in_turns(one: Training, other: Training) -> bool:
 
 
 def _loop_around(training: Training) -> ast.stmt | None:
-    return next(iter(_loops(training.way[-1])), None)
-
-
-def _loops(step: Step) -> list[ast.stmt]:
-    """The loops around a statement, from within."""
-    loops = [one for one in statements(step.scope.node.body) if isinstance(one, ast.For | ast.While)]
-    return [one for one in reversed(loops) if any(step.statement is inner for inner in ast.walk(one))]
+    return next(iter(loops_around(training.way[-1])), None)
 
 
 def _in_the_next_step(other: Training, training: Training) -> bool:
@@ -81,11 +74,11 @@ def _in_the_next_step(other: Training, training: Training) -> bool:
     ours, theirs = training.way[-2], other.way[-2]
     if ours.scope is not theirs.scope or training.way[-1].scope is other.way[-1].scope:
         return False
-    around, beside = _loops(ours), _loops(theirs)
+    around, beside = loops_around(ours), loops_around(theirs)
     # The critic may take several steps for one of the generator's.
     together = bool(around and beside) and (around[0] in beside or beside[0] in around)
     if not (around or beside) and len(training.way) > 2:  # a function that is a round, called in the loop
-        together = not isinstance(ours.scope.node, ast.Module) and bool(_loops(training.way[-3]))
+        together = not isinstance(ours.scope.node, ast.Module) and bool(loops_around(training.way[-3]))
     return together and _is_seen(other.receiver, other, training)
 
 

@@ -91,6 +91,7 @@ class Unit:
     path: Path
     name: str
     tree: ast.Module
+    text: str = ""
     scopes: dict[int, Scope] = field(default_factory=dict)  # by id of a function's node, and of the module
     classes: list[ast.ClassDef] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)  # name -> dotted name of the library's thing
@@ -196,7 +197,7 @@ class Program:
         leave_out(tree)
         with_options(tree)
         called_in_place(tree)
-        unit = Unit(path, name, tree)
+        unit = Unit(path, name, tree, document.text)
         _Binder(unit).run()
         return unit
 

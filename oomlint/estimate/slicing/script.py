@@ -165,7 +165,7 @@ def _sliced(
     functions = Functions(program)
     taint = Taint(functions, known, values)
     needs = Needs(program, functions, taint)
-    names = _facts(trace, settings)
+    names = _facts(trace, settings, program)
     taint.survey([program.main])
     if function:
         needs.attributes.update(attributes)
@@ -330,14 +330,16 @@ _OLD = re.compile(
 )
 
 
-def _facts(trace: Trace, settings: Settings) -> dict[str, str]:
+def _facts(trace: Trace, settings: Settings, program: Program) -> dict[str, str]:
     """Keras' generation and backend, as the script or its project chooses them."""
     from oomlint.dryrun.queries.backend import keras_backend
     from oomlint.dryrun.queries.keras_version import asks_for_tf_keras, for_keras_2
 
     names = {"backend": keras_backend(trace, settings) or "tensorflow"}
     text = trace.source.document.text
-    if for_keras_2(trace) or (_OLD.search(text) and not TF_KERAS.search(text)):
+    texts = [text, *(one.text for one in program.units if one is not program.main)]
+    old = any(_OLD.search(one) and not TF_KERAS.search(one) for one in texts)
+    if for_keras_2(trace) or (old and not TF_KERAS.search(text)):
         names["keras"] = "2"
     if asks_for_tf_keras(trace):
         names["legacy"] = "1"

@@ -131,3 +131,9 @@ def _with_bases(unit: Unit, node: ast.ClassDef, functions: Functions) -> list[as
         if known is not None and isinstance(known[1], ast.ClassDef) and known[1] is not node:
             found += _with_bases(known[0], known[1], functions)
     return found
+
+
+def loops_around(step: Step) -> list[ast.stmt]:
+    """The loops around a statement, from within."""
+    loops = [one for one in statements(step.scope.node.body) if isinstance(one, ast.For | ast.While)]
+    return [one for one in reversed(loops) if any(step.statement is inner for inner in ast.walk(one))]

@@ -90,6 +90,12 @@ _RATE = re.compile(
 )
 
 
+_PATH = re.compile(
+    r"(?:\w+_)?(?:(?:output|out|log|save|saving|results?|checkpoints?|ckpt|tensorboard|model|export)s?_?)"
+    r"(?:dir|directory|folder|path|prefix)|log_?dir|run_?name|exp(?:eriment)?_?name"
+)
+
+
 def assumption(asked: str) -> tuple[str, Any, str] | None:
     """For a value that is asked for: its name, what is assumed, and what is said of it; None where that may not be.
 
@@ -104,6 +110,8 @@ def assumption(asked: str) -> tuple[str, Any, str] | None:
         return None
     if _OPTIMIZER.fullmatch(name.lower()):
         return name, "adam", f"{ASSUMED_OPTIMIZER}Adam: {name} is not known (another: --arg {name}=sgd)"
+    if _PATH.fullmatch(name.lower()):
+        return name, "out", f"a name of a folder, {name}, is not known: it takes no memory"
     if _RATE.fullmatch(name.lower()):
         return name, 0.5, f"a rate of 0.5: {name} is not known (another: --arg {name}=0.1)"
     return None

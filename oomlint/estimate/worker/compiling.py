@@ -13,7 +13,7 @@ from oomlint.estimate.result import ASSUMED_OPTIMIZER
 from oomlint.estimate.worker.compilation import asked_jit
 from oomlint.estimate.worker.generation import chosen, is_legacy, keras_of, tree
 from oomlint.estimate.worker.making import Made, _failed, near
-from oomlint.estimate.worker.stand_ins import Missing
+from oomlint.estimate.worker.stand_ins import Missing, NeededError
 from oomlint.estimate.worker.state import own_optimizers
 from oomlint.estimate.worker.subject import Spec
 
@@ -34,6 +34,10 @@ def built_outputs(model: Any, x: Any) -> Any:
         outputs = _of_one_sample(model, x, given) if hasattr(keras, "KerasTensor") else None
         if outputs is not None:
             return outputs
+        if isinstance(error, NeededError):
+            from oomlint.estimate.worker import running
+
+            raise running.asked(error.value, "", []) from error
         raise _failed(error, f"calling the model on {_words(x)}") from error
 
 

@@ -100,7 +100,7 @@ def entrance_of(model: Any) -> Entrance | None:
         names = tuple(one.name for one in taken)
         optional = tuple(name for name in names if name not in required)
         return Entrance("apart", names, optional, training, tuple(one.name for one in plain))
-    return _parts(function, required[0]) if len(required) == 1 else None
+    return _parts(model, function, required[0]) if len(required) == 1 else None
 
 
 def _is_own(cls: type) -> bool:
@@ -108,7 +108,7 @@ def _is_own(cls: type) -> bool:
     return cls.__module__.partition(".")[0] not in ("keras", "tf_keras", "tensorflow")
 
 
-def _parts(function: Any, name: str) -> Entrance | None:
+def _parts(model: Any, function: Any, name: str) -> Entrance | None:
     """The keys, or the parts, that a `call` takes its one argument apart into."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
@@ -136,11 +136,27 @@ def _parts(function: Any, name: str) -> Entrance | None:
                 value=ast.Subscript(value=ast.Name(id=root), slice=ast.Constant(value=int() as place)),
             ) if root == name:
                 numbered.setdefault(place, part)
+            case ast.Subscript(
+                value=ast.Name(id=root), slice=ast.Name() | ast.Subscript() | ast.Attribute()
+            ) if root == name:
+                keys |= dict.fromkeys(_columns(model, tree))  # `inputs[column] for column in self.columns`
     if keys:
         return Entrance("keys", tuple(keys))
     if len(numbered) > 1 and sorted(numbered) == list(range(len(numbered))):
         return Entrance("listed", tuple(numbered[place] for place in range(len(numbered))))
     return None
+
+
+def _columns(model: Any, tree: ast.AST) -> list[str]:
+    """The texts in the lists, or the keys of the tables, that a method takes of its object: names of columns."""
+    found: list[str] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=attribute):
+                value = getattr(model, attribute, None)
+                if isinstance(value, list | tuple | dict) and all(type(one) is str for one in value):
+                    found += [one for one in value if one.isidentifier()]
+    return found
 
 
 def _is_known(nest: Any) -> bool:
@@ -271,7 +287,7 @@ def _example(name: str, model: Any, length: str) -> str:
 
 
 # Of one array, and so of each that is no number, where the likely ones do not fit: a sequence of vectors, a picture.
-_OTHERS = ("32x100x16", "32x64x64x3", "32x128")
+_OTHERS = ("32x100x16", "32x64x64x3", "32x128", "32 float32", "32 int32", "32x1 int32")
 
 
 def with_examples(

@@ -17,6 +17,8 @@ def failed_in(failures: list[Missing]) -> Any:
         # No text: an option may be called as what it chooses, `model`.
         if value is not None and not isinstance(value, str):
             return value
+        if "could not automatically infer" in str(error) and Missing.touched is not None:
+            error = NeededError(Missing.touched)  # a `Lambda` calculates with it
         missing = environments.instead_of(error, name, line)
         if missing is None:
             missing = Missing(name, line, error)

@@ -24,7 +24,7 @@ from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
 from oomlint.estimate.slicing.program import Program
 from oomlint.estimate.worker import beside, generation, making, project_values, usual
-from oomlint.estimate.worker.makers import Maker, kept, makers
+from oomlint.estimate.worker.makers import Maker, is_named_after, makers
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.named_values import named_values
 from oomlint.project.configuration import project_root
@@ -89,6 +89,7 @@ class _Tries:
         self.program, self.error, self.request, self.first = program, error, request, first
         self.known = named_values(program)
         self.end: float = time.process_time() + _SECONDS if before is None else before.end
+        self.failed: list[Maker] = [] if before is None else before.failed
         self.tried: set[str] = set() if before is None else before.tried
 
     def best(self) -> tuple[Request, Estimate] | None:
@@ -112,7 +113,8 @@ class _Tries:
                 else:
                     answers.append((maker, *answer))
             if answers:
-                return _largest(answers, failed, self.error)
+                return _largest(answers, [*self.failed, *failed], self.error)
+            self.failed += failed  # what follows may be only a part of these
         return None
 
 
@@ -147,7 +149,7 @@ def _request(
 
     of_script = maker.name in program.main.scope.bound
     path = program.main.path if of_script else maker.unit.path
-    sliced = slice_script(path, function=maker.name, root=_root(program.main.path), attributes=kept(maker))
+    sliced = slice_script(path, function=maker.name, root=_root(program.main.path), attributes=maker.kept)
     names = {name: text for name, text in request.names.items() if name in _KEPT}
     names |= sliced.names | {"maker": json.dumps(maker.given), "plainly": "1", "values": json.dumps(known)}
     names |= _of_texts("\n".join(_text(unit.path) for unit in program.units), known)
@@ -278,7 +280,7 @@ def _largest(
         said.append(
             f"the script's own training may be estimated with your values: --data '{', '.join(error.needs)}'"
         )
-    lost = [one.name for one in failed if one.named and maker.name not in one.uses]
+    lost = [one.name for one in failed if not is_named_after(one, maker) and one.name not in maker.uses]
     verdict = found.verdict
     if lost:
         said.append(f"not in the figure, as it could not be made: {', '.join(lost)}")

@@ -32,6 +32,7 @@ class Maker:
     depth: int = 0  # 0: no other of them uses it
     given: dict[str, Any] = field(default_factory=dict)
     uses: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)  # attributes of the objects that it makes or is made of
 
 
 def makers(program: Program, known: dict[str, Any]) -> list[Maker]:
@@ -41,6 +42,8 @@ def makers(program: Program, known: dict[str, Any]) -> list[Maker]:
         words = _words(one.node)
         one.uses = {name for name in found if words >= set(name.split("."))} - {one.name}
         one.given = _given(one, found, program, known)
+    for one in found.values():
+        one.kept = _kept(one, found)
     in_script = _words(program.main.tree)
     for one in found.values():
         root = one.name.partition(".")[0]
@@ -163,15 +166,27 @@ def _depths(found: list[Maker]) -> None:
             one.depth = min(max(above, default=0), 6)
 
 
-def kept(maker: Maker) -> set[str]:
-    """The attributes that an object of a class has from its beginning: the networks of a trainer are among them."""
-    if not isinstance(maker.node, ast.ClassDef):
-        return set()
-    return {
-        one.attr
-        for one in ast.walk(maker.node)
-        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
-    }
+def _kept(maker: Maker, found: dict[str, Maker]) -> set[str]:
+    """The attributes that objects of its classes have from their beginning: a trainer's networks are among them."""
+    waiting, seen = [maker], {maker.name}
+    attributes: set[str] = set()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one.node, ast.ClassDef):
+            stored = (node for node in ast.walk(one.node) if isinstance(node, ast.Attribute))
+            attributes |= {node.attr for node in stored if isinstance(node.ctx, ast.Store)} | {"__dict__"}
+        waiting += [found[name] for name in one.uses - seen]
+        seen |= one.uses
+    return attributes
+
+
+def is_named_after(one: Maker, made: Maker) -> bool:
+    """Whether a name is only bound to what another maker makes: `net = build(settings)`."""
+    return (
+        isinstance(one.node, ast.Assign)
+        and isinstance(one.node.value, ast.Call)
+        and _called(one.node.value) == made.name.rpartition(".")[2]
+    )
 
 
 # --- arguments ---------------------------------------------------------------------------------------

@@ -256,6 +256,8 @@ def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[
         for sample in dict.fromkeys([*first, *columns, *larger, *_SAMPLES]):
             yield "x", (32, *sample)
         return
+    if roles.is_adjacency(name):
+        yield name, (1000, 1000)
     if attribute in ("shape", "array"):
         if roles.is_anchors(name):
             yield name, (9, 2)

@@ -55,9 +55,18 @@ def is_anchors(name: str) -> bool:
     return _ANCHORS.fullmatch(name.lower()) is not None
 
 
+_ADJACENCY = re.compile(r"(?:\w+_)?(?:adj|adjacency|laplacian|laplace|a_mat|a_hat|graph)(?:_\w+)?")
+
+
+def is_adjacency(name: str) -> bool:
+    """Whether a name is what people call the square matrix of a graph."""
+    return _ADJACENCY.fullmatch(name.lower()) is not None
+
+
 def example(name: str) -> str:
     """A description of an array of that name."""
-    return f"{name}={'9x2' if is_anchors(name) else '20000x300' if is_weights(name) else '1000x16'}"
+    kinds = ((is_adjacency, "1000x1000"), (is_anchors, "9x2"), (is_weights, "20000x300"))
+    return f"{name}={next((sizes for is_one, sizes in kinds if is_one(name)), '1000x16')}"
 
 
 def is_labels(name: str) -> bool:

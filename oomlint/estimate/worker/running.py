@@ -88,8 +88,12 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     spellings.CAPPED.clear()
     choices.FILES[:] = [path, *(file for key, file in request.names.items() if key.startswith("file:"))]
     stand_ins.GIVEN.update(assumed | request.arguments)
-    old = request.names.get("keras") == "2" and not TF_KERAS.search(request.source)
-    OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", request.source) is not None
+    texts = "\n".join(
+        [request.source, *(text for key, text in request.names.items() if key.startswith("module:"))]
+    )
+    old = request.names.get("keras") == "2" and not TF_KERAS.search(texts)
+    OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", texts) is not None
+    Missing.touched = None
     project_values.TAKEN.clear()
     project_values.USUAL.clear()
     project_values.PROJECT.clear()
@@ -110,7 +114,9 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     try:
         with (
             project_modules.provided(request.names, compile_),
-            harmless(request.arguments, assumptions, request.source + "".join(request.names.values())),
+            harmless(
+                assumed | request.arguments, assumptions, request.source + "".join(request.names.values())
+            ),
         ):
             # A command line may end the script; the function that was asked for is defined by then.
             ends = (
@@ -136,6 +142,8 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     except (Exception, SystemExit) as error:
         # A script may end by that, as `app.run(main)` does.
         if not isinstance(error, SystemExit) or error.code:
+            if (lacks := _lacking(error)) is not None:
+                raise asked(lacks.value, path, failures) from error
             raise _broken(error, path, failures) from error
     finally:
         sys.argv = arguments
@@ -145,6 +153,18 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
         raise _first(failures, path)
     where = (request.names.get("trained_in", path), _line_of(request))
     raise EstimateError("the training call was not reached", "slice", *where)
+
+
+def _lacking(error: BaseException) -> NeededError | None:
+    """The value that is not known behind an exception that says nothing of it: Keras' of a `Lambda`'s output."""
+    if "could not automatically infer" in str(error) and Missing.touched is not None:
+        return NeededError(Missing.touched)  # what it was calculated with has become unknown as a whole
+    before: BaseException | None = error
+    for _ in range(8):
+        before = None if before is None else before.__cause__ or before.__context__
+        if isinstance(before, NeededError):
+            return before
+    return None
 
 
 def _line_of(request: Request) -> int | None:

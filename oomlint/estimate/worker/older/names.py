@@ -136,6 +136,9 @@ def old_functions(keras: Any, stack: ExitStack, used: set[str]) -> None:
         if isinstance(shape, int):
             shape = (shape,)
             used.add("Input(shape=NUMBER)")
+        if isinstance(shape, list | tuple) and any(isinstance(one, float) for one in shape):
+            shape = tuple(int(one) if isinstance(one, float) and one.is_integer() else one for one in shape)
+            used.add("Input((SIZE / 2, ...))")
         if "batch_input_shape" in kwargs:
             kwargs["batch_shape"] = kwargs.pop("batch_input_shape")
         return make_input(shape, *args, **kwargs)

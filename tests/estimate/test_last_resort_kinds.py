@@ -1,0 +1,142 @@
+"""Kinds of scripts that were asked for more than they needed to be: each is answered, with what is assumed said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from estimate.scripts import answered, put
+
+LOOKED_UP = """
+    import tensorflow as tf
+    class Net(tf.keras.Model):
+        def __init__(self, columns, size):
+            super().__init__()
+            self.columns = columns
+            self.tables = dict((name, tf.keras.layers.Embedding(size, 8)) for name in columns)
+            self.out = tf.keras.layers.Dense(1)
+        def call(self, inputs):
+            return self.out(tf.concat([self.tables[name](inputs[name]) for name in self.columns], -1))
+    net = Net(["user", "item", "place"], 500)
+    optimizer = tf.keras.optimizers.Adam()
+    data = tf.data.Dataset.load("rows"){batch}
+    for x, y in {through}:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((net(x) - y) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize("through", ["data", "enumerate(data.take(5))"])
+def test_columns_that_a_model_looks_up_are_its_inputs_and_the_batch_is_that_of_the_data(
+    through: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = LOOKED_UP.replace("x, y in", "i, (x, y) in" if "enumerate" in through else "x, y in")
+    found = answered(tmp_path, text.format(batch=".batch(256)", through=through), monkeypatch)
+    assert found.batch_size == 256
+    assert "not known: user, item, place" in found.instead[0]
+    # Three tables of 500 vectors of eight; 24 numbers go into the output, which has a bias.
+    assert found.parts["weights"] == pytest.approx(4 * (3 * 500 * 8 + 25), abs=16)
+
+
+def test_a_batch_that_is_only_of_tests_is_not_the_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = LOOKED_UP + '    test = tf.data.Dataset.load("others").batch(7)\n'
+    found = answered(tmp_path, text.format(batch="", through="data"), monkeypatch)
+    assert found.batch_size == 32
+    assert any("the loop's batch is not known" in one for one in found.instead)
+
+
+def test_sizes_by_a_division_are_whole_as_keras_2_took_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from keras import Input, Model
+        from keras.layers import Dense, Flatten
+        WINDOW = 128
+        def net(inputs=Input((WINDOW / 2, 4))):
+            return Model(inputs, Dense(3)(Flatten()(inputs)))
+        model = net()
+        model.compile("sgd", "mse")
+        model.fit(x, y, batch_size=8)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert found.instead == ()
+    assert found.parts["weights"] == pytest.approx(4 * (64 * 4 * 3 + 3), abs=16)
+
+
+def test_code_of_keras_1_in_a_module_is_known_by_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import keras
+        from nets_of_keras_1_17 import net
+        model = net()
+        model.train_on_batch(x, y)
+    """
+    path = put(tmp_path, text, monkeypatch)
+    (tmp_path / "nets_of_keras_1_17.py").write_text(
+        "from keras.models import Sequential\nfrom keras.layers import Convolution2D, Dense, Flatten\n"
+        "def net():\n    model = Sequential()\n"
+        "    model.add(Convolution2D(8, 5, 3, input_shape=(20, 20, 1)))\n"
+        "    model.add(Flatten())\n    model.add(Dense(2))\n    model.compile('sgd', 'mse')\n    return model\n"
+    )
+    found = answered(tmp_path, path.read_text(), monkeypatch)
+    assert found.instead == ()
+    # A kernel of 5 x 3, so that 16 x 18 places are left of 20 x 20.
+    assert found.parts["weights"] == pytest.approx(4 * (5 * 3 * 8 + 8 + 16 * 18 * 8 * 2 + 2), abs=16)
+
+
+def test_a_number_of_the_data_in_a_lambda_is_asked_for_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import keras
+        from ratings_of_nobody import load
+        x, y = load()
+        average = y.mean()
+        inputs = keras.Input((6,))
+        outputs = keras.layers.Lambda(lambda one: one * 2.0 + average)(keras.layers.Dense(1)(inputs))
+        model = keras.Model(inputs, outputs)
+        model.compile("sgd", "mse")
+        model.fit(x, y, batch_size=8)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert "average (line 3)" in found.instead[0]
+    assert found.parts["weights"] == pytest.approx(4 * 7, abs=16)
+
+
+def test_a_folder_that_must_be_named_takes_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import argparse, os, keras
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--output_dir", required=True)
+        args = parser.parse_args()
+        def main(args):
+            name = os.path.basename(args.output_dir)
+            model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(3)], name=name)
+            model.compile("sgd", "mse")
+            model.fit(x, y, batch_size=8)
+        main(args)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert found.instead == ()
+    assert found.parts["weights"] == pytest.approx(4 * 21, abs=16)
+
+
+def test_a_number_that_is_needed_when_the_model_is_called_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import keras
+        from domains_of_nobody import n_domains
+        class Net(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.out = keras.layers.Dense(3)
+            def call(self, x):
+                for one in range(n_domains):
+                    x = x + one
+                return self.out(x)
+        model = Net()
+        model.compile("sgd", "mse")
+        model.fit(keras.ops.zeros((100, 6)), keras.ops.zeros((100, 3)), batch_size=8)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert "n_domains" in found.instead[0]
+    assert found.parts["weights"] == pytest.approx(4 * 21, abs=16)
