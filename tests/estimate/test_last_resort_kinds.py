@@ -140,3 +140,21 @@ def test_a_number_that_is_needed_when_the_model_is_called_is_asked_for(
     found = answered(tmp_path, text, monkeypatch)
     assert "n_domains" in found.instead[0]
     assert found.parts["weights"] == pytest.approx(4 * 21, abs=16)
+
+
+def test_what_keras_1_and_2_called_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from keras.layers import Deconv2D, Dense, Flatten, Input, merge
+        from keras.models import Model
+        from tensorflow_addons.layers import GELU
+        one, two = Input((4, 4, 3)), Input((4, 4, 3))
+        both = merge([one, two], mode=lambda pair: pair[0] - pair[1])
+        x = GELU()(Deconv2D(5, 2, strides=2)(both))
+        model = Model([one, two], Dense(1)(Flatten()(x)))
+        model.compile("sgd", "mse")
+        model.fit([a, b], y, batch_size=8)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert found.instead == ()
+    # A kernel of 2 x 2 x 3 x 5 with its bias; what comes out is 8 x 8 x 5.
+    assert found.parts["weights"] == pytest.approx(4 * (2 * 2 * 3 * 5 + 5 + 8 * 8 * 5 + 1), abs=16)

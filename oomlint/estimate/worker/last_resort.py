@@ -23,7 +23,7 @@ from oomlint.estimate.places import row_of
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
 from oomlint.estimate.slicing.program import Program
-from oomlint.estimate.worker import beside, generation, making, project_values, usual
+from oomlint.estimate.worker import generation, making, project_values, usual
 from oomlint.estimate.worker.makers import Maker, is_named_after, makers
 from oomlint.estimate.worker.making import Made
 from oomlint.estimate.worker.named_values import named_values
@@ -136,8 +136,6 @@ def _of_one(
         changed = _request(maker, error, request, program, known)
         answered, found = first(changed, _OF_EACH)
     except Exception:  # the user's own code, with what is only assumed
-        return None
-    if any(beside.NOT_INCLUDED in one for one in found.assumptions):
         return None
     return answered, found
 

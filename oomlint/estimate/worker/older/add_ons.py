@@ -90,5 +90,10 @@ def _names(keras: Any, assumptions: list[str]) -> dict[str, Any]:
 
         return make
 
+    def GELU(*args: Any, **kwargs: Any) -> Any:
+        say("GELU")
+        return keras.layers.Activation("gelu")
+
     names: dict[str, Any] = {old: optimizer(old, new) for old, new in _OPTIMIZERS.items()}
-    return names | {"InstanceNormalization": InstanceNormalization, "GroupNormalization": GroupNormalization}
+    layers = {"InstanceNormalization": InstanceNormalization, "GroupNormalization": GroupNormalization}
+    return names | layers | {"GELU": GELU}

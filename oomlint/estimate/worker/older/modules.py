@@ -67,7 +67,7 @@ _MOVED |= {
 # Names of old -> names of today.
 _RENAMED = {
     "Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D", "CuDNNLSTM": "LSTM",
-    "Deconvolution2D": "Conv2DTranspose", "CuDNNGRU": "GRU", "Recurrent": "RNN",
+    "Deconvolution2D": "Conv2DTranspose", "Deconv2D": "Conv2DTranspose", "CuDNNGRU": "GRU", "Recurrent": "RNN",
     "BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization",
     "SyncBatchNormalization": "BatchNormalization", "Model": "Model", "InputSpec": "InputSpec",
     "Policy": "DTypePolicy",

@@ -93,6 +93,8 @@ def _merging(keras: Any, mode: Any, axis: int) -> Any:
         return getattr(keras.layers, layer)()
     if mode == "concat":
         return keras.layers.Concatenate(axis=axis)
+    if callable(mode):
+        return keras.layers.Lambda(mode)
     raise ValueError(f"Keras 1's merge with mode={mode!r} has no layer of today")
 
 
