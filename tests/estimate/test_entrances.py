@@ -53,7 +53,7 @@ def test_arguments_apart_by_their_names(tmp_path: Path, monkeypatch: pytest.Monk
     options = _described("source=6x9 int32, target=6x7 int32", batch_size=6)
     subject = build(tmp_path, _TRANSLATOR, monkeypatch, **options)
     assert subject.data[0] == {"source": Spec((6, 9), "int32"), "target": Spec((6, 7), "int32")}
-    assert subject.data[1] == Spec((6, 7, 50), "float32")
+    assert subject.data[1] == Spec((6, 7), "int32")  # the loss compares class numbers with the 50 logits
     assert subject.model.count_params() == 50 * 4 + 4 * 50 + 50
     assert "the model is called without source_mask: --data gives them" in subject.assumptions
 

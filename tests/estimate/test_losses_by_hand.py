@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from tests.estimate.scripts import build
+from estimate.scripts import build
 
 pytest.importorskip("tensorflow")
 
@@ -37,12 +36,14 @@ SPARSE = "fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
             "tf.reduce_mean(fn(y, model(x)))",
         ),
         ("", "tf.keras.losses.sparse_categorical_crossentropy(y, model(x), from_logits=True)"),
+        ("", "tf.keras.losses.sparse_categorical_crossentropy(y, model(x), True)"),
     ],
 )
 def test_class_numbers_are_compared_with_a_whole_vocabulary(tmp_path, monkeypatch, before, loss):
     built = build(tmp_path, LOOP.format(before=before, loss=loss), monkeypatch)
     assert [one.shape for one in built.data] == [(8, 20), (8,)]
     assert built.data[1].dtype == "int32"
+    assert built.model.loss.from_logits
     (said,) = [one for one in built.assumptions if one.startswith("loss ")]
     assert said.startswith("loss sparse_categorical_crossentropy, as the loop calls it (train.py:")
 

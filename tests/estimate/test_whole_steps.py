@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from estimate.scripts import build
+from estimate.scripts import answered, build
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.worker.subject import Spec, Subject
@@ -236,3 +236,64 @@ def test_a_step_that_only_gives_its_gradients_back_is_refused(
     )
     with pytest.raises(EstimateError, match="takes a gradient with regard to its inputs"):
         build(tmp_path, text, monkeypatch)
+
+
+REQUIRED = """
+    import argparse
+    import tensorflow as tf
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--width", type=int, default=12)
+    parser.add_argument("--data-dir", {how})
+    opt = parser.parse_args()
+
+    class Trainer:
+        def __init__(self):
+            self.made = tf.keras.Sequential([tf.keras.Input((5,)), tf.keras.layers.Dense(opt.width)])
+            self.judge = tf.keras.Sequential([tf.keras.Input((opt.width,)), tf.keras.layers.Dense(1)])
+            self.slow, self.quick = tf.keras.optimizers.Adam(), tf.keras.optimizers.Adam()
+
+        def penalty(self, x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                given = self.judge(x, training=True)
+            return tf.reduce_mean(tf.square(tape.gradient(given, x)))
+
+        @tf.function
+        def step(self, real):
+            noise = tf.random.normal((tf.shape(real)[0], opt.width - 7))
+            with tf.GradientTape() as tape:
+                fake = self.made(noise, training=True)
+                loss = tf.reduce_mean(self.judge(fake)) - tf.reduce_mean(self.judge(real)) + self.penalty(real)
+            variables = self.judge.trainable_variables
+            self.quick.apply_gradients(zip(tape.gradient(loss, variables), variables))
+
+        def fit(self, data):
+            for real in data:
+                self.step(real)
+
+    data = tf.data.Dataset.from_tensor_slices(tf.zeros((90, 12))).batch(6)
+    Trainer().fit(data)
+"""
+
+
+def test_an_option_that_has_to_be_given_is_no_optimizer_of_the_step(tmp_path, monkeypatch):
+    """What is not known has every attribute, `apply_gradients` too: the step was given up for a data folder."""
+    given = answered(tmp_path, REQUIRED.format(how="default='pictures'"), monkeypatch)
+    asked = answered(tmp_path, REQUIRED.format(how="required=True"), monkeypatch)
+    assert asked.instead == given.instead == ()
+    assert asked.peak_bytes == given.peak_bytes
+    # The judge has 12 weights and a bias, each of 4 bytes with two slots.
+    assert asked.parts["optimizer_state"] == given.parts["optimizer_state"] >= 2 * 4 * 13
+
+
+def test_a_model_that_applies_gradients_itself_is_no_optimizer():
+    import keras
+
+    from oomlint.estimate.worker.state import is_optimizer
+
+    class Trainer(keras.Model):
+        def apply_gradients(self, found):
+            """As scripts write it."""
+
+    assert is_optimizer(keras.optimizers.Adam())
+    assert not is_optimizer(Trainer())

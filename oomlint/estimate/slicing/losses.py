@@ -50,7 +50,9 @@ def _loss(call: Call) -> tuple[str, bool] | None:
     name = call.name.removeprefix(_KERAS)
     if name == call.name or name != name.lower() or "." in name or len(call.arguments) < 2:
         return None
-    return name, call.const("from_logits") is True
+    plain = [argument for argument in call.arguments if argument.name is None]
+    third = plain[2].const() if name.endswith("crossentropy") and len(plain) > 2 else False
+    return name, third is True or call.const("from_logits") is True
 
 
 def _is_of(trace: Trace, call: Call, model: Model) -> bool:

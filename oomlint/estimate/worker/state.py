@@ -41,9 +41,18 @@ def state_of_all(models: list[Any]) -> dict[str, int]:
 
 def own_optimizers(model: Any) -> list[Any]:
     """Optimizers that a model of the user's own holds beside `optimizer`: a GAN's two."""
-    held = [item for item in getattr(model, "__dict__", {}).values() if hasattr(item, "apply_gradients")]
+    held = filter(is_optimizer, getattr(model, "__dict__", {}).values())
     usual = getattr(model, "optimizer", None)
-    return list({id(one): one for one in held if one is not usual and hasattr(one, "variables")}.values())
+    return list({id(one): one for one in held if one is not usual}.values())
+
+
+def is_optimizer(value: Any) -> bool:
+    """Whether a value is an optimizer by its class: what is not known, a required option, has every attribute.
+
+    A model may have a method `apply_gradients` of its own; what is called on data is no optimizer.
+    """
+    cls = type(value)
+    return hasattr(cls, "apply_gradients") and hasattr(cls, "variables") and not hasattr(cls, "call")
 
 
 def variable_bytes(variable: Any) -> int:

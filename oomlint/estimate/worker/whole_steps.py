@@ -14,6 +14,7 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker import described, generation
 from oomlint.estimate.worker.making import Made
+from oomlint.estimate.worker.state import is_optimizer
 from oomlint.estimate.worker.subject import Spec, Subject
 
 _NOISE = re.compile(r"(?:\w+_)?(?:noise|noises|latent|latents|z|seed|random\w*)(?:_\w+)?")
@@ -74,9 +75,9 @@ def _held(made: Made) -> tuple[list[Any], list[Any]]:
             values += vars(value).values()
         elif isinstance(value, keras.Model):  # a solver that keeps its own
             kept = [getattr(value, "optimizer", None), *vars(value).values()]
-            values += [one for one in kept if hasattr(one, "apply_gradients")]
+            values += filter(is_optimizer, kept)
     models = [one for one in values if isinstance(one, keras.Model)]
-    optimizers = [one for one in values if hasattr(one, "apply_gradients") and hasattr(one, "variables")]
+    optimizers = list(filter(is_optimizer, values))
     unique = [list({id(one): one for one in found}.values()) for found in (models, optimizers)]
     return unique[0], unique[1]
 
