@@ -22,6 +22,7 @@ from oomlint.estimate.slicing.whole_steps import STEP as WHOLE_STEP
 from oomlint.estimate.worker import beside
 from oomlint.estimate.worker.named_values import spelled
 from oomlint.estimate.worker.sizes import is_of_network
+from oomlint.estimate.worker.subject import Subject
 
 _NOT_FOLLOWED = ("slice", "build", "engine")
 _VALUE = re.compile(r"[\d.]+|\d+(?:x\d+)*( \w+)?( <\d+)?")
@@ -46,6 +47,19 @@ def together_or_apart(request: Request, estimated: Estimated) -> tuple[Request, 
     return request, estimated(request)
 
 
+def built_together(request: Request, build: Callable[[Request], Subject]) -> Subject:
+    """The same of what is built: of two networks one may take what the other gives, and not be called apart."""
+    if "together" in request.names and not request.what_if:
+        try:
+            return build(dataclasses.replace(request, names=request.names | {"whole": "1"}))
+        except EstimateError as error:
+            if error.asked:
+                raise
+        except Exception:  # the user's own code, with data that is only like it
+            pass
+    return build(request)
+
+
 _APART = (
     "the step trains several models, and is not followed whole: estimated is the sum of what each takes by itself",
     "passes of one through another, and of one several times, are not in the figure: the need may be several times "
@@ -67,7 +81,8 @@ def estimated_instead(
         return None
     for changed in _ways(error, request):
         try:
-            found = estimated(changed)
+            plain = "plainly" in changed.names
+            changed, found = (changed, estimated(changed)) if plain else together_or_apart(changed, estimated)
         except Exception:  # the user's own code, with what is only assumed
             continue
         if any(beside.NOT_INCLUDED in one for one in found.assumptions):

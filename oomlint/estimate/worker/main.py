@@ -17,7 +17,7 @@ from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
 from oomlint.estimate.verdicts import range_of, verdict
 from oomlint.estimate.worker.beside import NOT_INCLUDED
-from oomlint.estimate.worker.fallback import estimated_instead, together_or_apart
+from oomlint.estimate.worker.fallback import built_together, estimated_instead, together_or_apart
 from oomlint.estimate.worker.needed import SECONDS, all_of, with_named_sample
 from oomlint.estimate.worker.state import own_optimizers
 from oomlint.estimate.worker.subject import Footprint, Subject
@@ -80,7 +80,7 @@ def _first(request: Request, seconds: float = SECONDS) -> tuple[Request, Estimat
         found = _with_names(with_named_sample(error, request))
         if found is None:
             request = with_known(request)
-            told = all_of(error, request, build, followed, seconds)
+            told = all_of(error, request, lambda one: built_together(one, build), followed, seconds)
             found = estimated_instead(told, request, _estimated)
             if found is None:
                 raise told from error

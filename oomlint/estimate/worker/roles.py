@@ -15,8 +15,11 @@ _SAMPLES = re.compile(r"(?:x|inputs?|data|images?|features|samples|sequences|tex
 _LABELS = re.compile(r"(?:y|targets?|labels?|classes|outputs?)(?:_?(?:\w+))?")
 _PREFIXED = re.compile(r"(?:train|tr|training|padded|my|all|the)_(.+)")
 
+# Of two languages each: `vocab_in`, `vocab_size_src`, `vocab_de`.
+_SIDE = r"(?:_(?:inp?|input|out|output|targ?|target|tgt|src|source|enc(?:oder)?|dec(?:oder)?|[a-z]{2}))?"
 _VOCABULARY = re.compile(
-    r"(?:\w+_)?voc(?:ab(?:ulary)?)?(?:_?(?:size|len|length|count|dim|inv))?|(?:\w+_)?(?:word|char|token)_?(?:index|count|counts|dict|indices)"
+    rf"(?:\w+_)?voc(?:ab(?:ulary)?)?{_SIDE}(?:_?(?:size|len|length|count|dim|inv))?{_SIDE}"
+    r"|(?:\w+_)?(?:word|char|token)_?(?:index|count|counts|dict|indices)"
     r"|(?:n|nb|num|max|number_of|total)_?(?:words|tokens|chars|vocab|features_?words|unique_words|symbols)"
     r"|(?:i|id|idx|ix|index)2(?:w|word|c|char|t|token)s?|(?:w|c|t|tok)2(?:i|id|idx|ix|index)s?"
     r"|(?:word|char|token|word2id|word2idx|char2idx)s?(?:_?(?:size|num|to_(?:id|idx|index|int)))?|max_features|dict_?size"

@@ -104,6 +104,8 @@ class Missing:
         return self._derived(f"{self.oomlint_name}(...)")
 
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str) and self.oomlint_name.rpartition(".")[2] == "word_index":
+            return 1  # the number of a word, `word_index["<start>"]`, is no size
         if isinstance(key, str) and key.isidentifier() and not key.startswith("_"):
             return getattr(self, key)  # `settings["units"]` is asked for as `units`
         return self._derived(f"{self.oomlint_name}[...]")
