@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -43,10 +44,16 @@ class Size:
         return human(self.bytes) if self.exact else f"at least {human(self.bytes)}"
 
 
+# An int of more bits is divided by none (`1 << 1024` is above the largest float); the text may have one: `10**400`.
+_BITS_OF_FLOATS = 1023
+
+
 def human(count: float) -> str:
-    """Bytes for people: exact below 10 KiB, else three figures in binary units."""
+    """Bytes for people: exact below 10 KiB, else three figures in binary units; a power of ten above all floats."""
     if count < 10 * 1024:
         return f"{int(count):,} B"
+    if isinstance(count, int) and count.bit_length() > _BITS_OF_FLOATS:
+        return f"10^{int(count.bit_length() * math.log10(2))} B"
     for unit in ("KiB", "MiB", "GiB", "TiB"):
         count /= 1024
         if count < 1000 or unit == "TiB":

@@ -354,10 +354,15 @@ def test_data_types_by_other_names():
         (602_112 * 1_281_167, "718 GiB"),
         (3 * 2**40, "3 TiB"),
         (5_000 * 2**40, "5,000 TiB"),
+        (10**400, "10^400 B"),  # above all floats: seed 8017145 of the generated programs
     ],
 )
 def test_bytes_in_words(count, words):
     assert human(count) == words
+
+
+def test_bytes_of_more_digits_than_python_writes_have_words():
+    assert human(3 * 10**5_000) == "10^5000 B"
 
 
 def test_sizes_add_up_and_multiply():
