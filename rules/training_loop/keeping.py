@@ -32,8 +32,8 @@ SESSIONS = ("tf.Session.", "tf.InteractiveSession.")
 OF_A_GRAPH = frozenset(
     ["tf.assign", "tf.assign_add", "tf.assign_sub", "tf.placeholder", "tf.get_variable", "tf.Print"]
 )
-# What runs a function anew for each element of a data set.
 CALLBACK = "keras.callbacks.Callback"
+# What runs a function anew for each element of a data set.
 PER_ELEMENT = frozenset(["tf.data.map", "tf.py_function", "tf.numpy_function"])
 
 

@@ -41,6 +41,11 @@ def tape_trainings(trace: Trace) -> Iterator[TapeTraining]:
             yield TapeTraining(call, model, applied.get(id(call)))
 
 
+def trained_by(trace: Trace, gradient: Call | None) -> Model | None:
+    """The model of whose variables a gradient call takes the gradient, the first of several."""
+    return next((one.model for one in tape_trainings(trace) if one.gradient is gradient), None)
+
+
 def model_of(value: Value | None) -> Model | None:
     """The model that a value is, an object of the program's own subclass included."""
     value = None if value is None else deref(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from oomlint.estimate.slicing.missing import missing
 from oomlint.estimate.slicing.program import Scope
@@ -65,12 +65,16 @@ def _positional(callee: Scope) -> list[str]:
 
 def defaulted(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     """The parameters that have a default."""
-    plain = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
-    names = set(plain[len(plain) - len(node.args.defaults) :]) if node.args.defaults else set()
-    names |= {
-        one.arg for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults) if default is not None
-    }
-    return names
+    return {name for name, _ in defaults_of(node.args)}
+
+
+def defaults_of(given: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters that have a default, with it."""
+    plain = [*given.posonlyargs, *given.args]
+    pairs = zip(plain[len(plain) - len(given.defaults) :], given.defaults, strict=True)
+    yield from ((one.arg, value) for one, value in pairs)
+    named = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    yield from ((one.arg, value) for one, value in named if value is not None)
 
 
 def bare(arguments: ast.arguments, given: Container[str]) -> ast.arguments:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.values.base import Const, Mapping, Value, deref
 from oomlint.dryrun.values.program import Instance
+from oomlint.estimate.slicing.arguments import defaults_of
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.program import Scope, dotted, own_expressions, root_name
 from oomlint.estimate.slicing.trainings import Training
@@ -133,12 +134,8 @@ def _parameter(scope: Scope) -> ast.expr | None:
     """`def train(epochs=1000, batch=150)`: a number is a size, elsewhere the name is of the data."""
     if isinstance(scope.node, ast.Module):
         return None
-    given = scope.node.args
-    plain = [*given.posonlyargs, *given.args]
-    pairs = [*zip(plain[len(plain) - len(given.defaults) :], given.defaults, strict=True)]
-    pairs += [(one, value) for one, value in zip(given.kwonlyargs, given.kw_defaults, strict=True) if value]
-    for one, value in pairs:
-        if one.arg == "batch" and isinstance(value, ast.Constant) and type(value.value) is int:
+    for name, value in defaults_of(scope.node.args):
+        if name == "batch" and isinstance(value, ast.Constant) and type(value.value) is int:
             return ast.Name("batch", ast.Load())
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.queries.losses import THROUGH
-from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
+from oomlint.dryrun.queries.tape_training import model_of, trained_by
 from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.base import Opaque, Value, deref
 
@@ -29,7 +29,7 @@ def loss_by_hand(training: Training, trace: Trace, known: Known) -> dict[str, st
 
     That of what the model gives, else the only one there is.
     """
-    model = next((one.model for one in tape_trainings(trace) if one.gradient is training.seen), None)
+    model = trained_by(trace, training.seen)
     called = [(call, loss) for call in trace.events if isinstance(call, Call) and (loss := _loss(call))]
     direct = [pair for pair in called if model is not None and _is_of(trace, pair[0], model)]
     kinds = {loss: call for call, loss in reversed(direct or ([] if training.others else called))}

@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.queries import replicas
-from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
+from oomlint.dryrun.queries.tape_training import model_of, trained_by
 from oomlint.dryrun.queries.trained_models import batch_by_hand, batch_of_replicas
-from oomlint.dryrun.values.training import Model, Strategy
+from oomlint.dryrun.values.training import Strategy
 
 if TYPE_CHECKING:
     from oomlint.dryrun.trace import Trace
@@ -33,17 +33,16 @@ def replicate(training: Training, trace: Trace) -> dict[str, str]:
     if training.batch is None and training.seen is not None:
         batch, whole = batch_of_replicas(training.seen)
         training.batch = None if batch is None else batch.value
-    if training.batch is None and training.by_hand and (model := _trained(training, trace)) is not None:
+    if (
+        training.batch is None
+        and training.by_hand
+        and (model := trained_by(trace, training.seen)) is not None
+    ):
         batch, whole = batch_by_hand(trace, model)
         training.batch = None if batch is None else batch.value
     if whole and training.batch is not None:
         names["strategy:whole"] = "1"
     return names
-
-
-def _trained(training: Training, trace: Trace) -> Model | None:
-    """The model whose gradient the dry run saw there."""
-    return next((one.model for one in tape_trainings(trace) if one.gradient is training.seen), None)
 
 
 def _strategy(training: Training, trace: Trace) -> Strategy | None:

@@ -113,9 +113,10 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
     if request.loss:
         changes["loss"] = made.loss = request.loss
     elif made.loss is None and not own_losses(model):
-        changes["loss"] = made.loss = _called_loss(request, model, outputs) or default_loss(model, outputs)
+        called = _called_loss(request, model, outputs)
+        changes["loss"] = made.loss = called or default_loss(model, outputs)
         chosen = "chosen by the output: give another with --loss"
-        if not isinstance(made.loss, str | list):
+        if called is not None:
             chosen = f"as the loop calls it ({request.names['loss_named']})"
         assumptions.append(f"loss {_loss_words(made.loss)}, {chosen}")
     if request.jit != "auto":

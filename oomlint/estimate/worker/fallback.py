@@ -12,6 +12,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from oomlint.estimate.assumed import GRADIENTS, SIZES, STEP, Assumed, of_sizes, plain_step, with_words
 from oomlint.estimate.descriptions import read_data
@@ -28,20 +29,13 @@ _NOT_FOLLOWED = ("slice", "build", "engine")
 _VALUE = re.compile(r"[\d.]+|\d+(?:x\d+)*( \w+)?( <\d+)?")
 
 Estimated = Callable[[Request], Estimate]
+_Made = TypeVar("_Made")
 
 
 def together_or_apart(request: Request, estimated: Estimated) -> tuple[Request, Estimate]:
     """The estimate, and the request that it is of: a step of several models whole if it can be, else each by itself."""
-    # What-if changes models, and nothing in a step that is followed whole.
-    if "together" in request.names and not request.what_if:
-        whole = dataclasses.replace(request, names=request.names | {"whole": "1"})
-        try:
-            return whole, estimated(whole)
-        except EstimateError as error:
-            if error.asked:  # it is not made, whichever way
-                raise
-        except Exception:  # the user's own code, with data that is only like it
-            pass
+    if (found := _together(request, estimated)) is not None:
+        return found
     if request.fallback and request.names.keys() & {"together", "apart"}:
         request = with_words(request, Assumed(_APART, *STEP))
     return request, estimated(request)
@@ -49,15 +43,24 @@ def together_or_apart(request: Request, estimated: Estimated) -> tuple[Request, 
 
 def built_together(request: Request, build: Callable[[Request], Subject]) -> Subject:
     """The same of what is built: of two networks one may take what the other gives, and not be called apart."""
-    if "together" in request.names and not request.what_if:
-        try:
-            return build(dataclasses.replace(request, names=request.names | {"whole": "1"}))
-        except EstimateError as error:
-            if error.asked:
-                raise
-        except Exception:  # the user's own code, with data that is only like it
-            pass
-    return build(request)
+    found = _together(request, build)
+    return build(request) if found is None else found[1]
+
+
+def _together(request: Request, made: Callable[[Request], _Made]) -> tuple[Request, _Made] | None:
+    """What is made of the step of several models as a whole, if it is one and that can be; and of which request."""
+    # What-if changes models, and nothing in a step that is followed whole.
+    if "together" not in request.names or request.what_if:
+        return None
+    whole = dataclasses.replace(request, names=request.names | {"whole": "1"})
+    try:
+        return whole, made(whole)
+    except EstimateError as error:
+        if error.asked:  # it is not made, whichever way
+            raise
+    except Exception:  # the user's own code, with data that is only like it
+        pass
+    return None
 
 
 _APART = (

@@ -150,7 +150,7 @@ def _request(
     sliced = slice_script(path, function=maker.name, root=_root(program.main.path), attributes=maker.kept)
     names = {name: text for name, text in request.names.items() if name in _KEPT}
     names |= sliced.names | {"maker": json.dumps(maker.given), "plainly": "1", "values": json.dumps(known)}
-    names |= _of_texts("\n".join(_text(unit.path) for unit in program.units), known)
+    names |= _of_texts("\n".join(unit.text for unit in program.units), known)
     changed = dataclasses.replace(request, source=sliced.text, names=names, arguments=dict(request.arguments))
     said = (
         f"the script's own training is not followed: {_where(error)}{' '.join(error.message.split())[:300]}",
@@ -180,13 +180,6 @@ def _root(script: Path) -> Path:
 
 def _where(error: EstimateError) -> str:
     return f"{error.file}:{row_of(error.file, error.line)}: " if error.file and error.line else ""
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 _BATCHES = (

@@ -51,15 +51,11 @@ def answer(request: Request) -> Estimate:
     started = time.monotonic()
     try:
         request, first = _first(request)
-    except EstimateError as error:
-        found = of_makers(error, request, _first)
-        if found is None:
-            raise
-        request, first = found
     except MemoryError:
         raise
     except Exception as error:
-        found = of_makers(_unforeseen(error), request, _first)
+        told = error if isinstance(error, EstimateError) else _unforeseen(error)
+        found = of_makers(told, request, _first)
         if found is None:
             raise
         request, first = found

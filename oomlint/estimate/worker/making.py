@@ -135,15 +135,20 @@ def models_of(value: Any) -> list[Any]:
     return sorted(found, key=_parameters, reverse=True)
 
 
-def part_that_is_called(model: Any) -> tuple[str, Any] | None:
-    """Of a model that has neither `call` nor inputs the one model in it that has: an agent's network."""
-    kinds = tuple(keras.Model for keras in generation.present())
+def _says_what_it_does(model: Any) -> bool:
+    """Whether it has a `call` or step of its own, or inputs: else it only holds other models."""
     keras = generation.keras_of(model)
     own = any(
         getattr(type(model), name, None) is not getattr(keras.Model, name, None)
         for name in ("call", "train_step", "__call__")
     )
-    if own or generation.inputs_of(model):
+    return own or bool(generation.inputs_of(model))
+
+
+def part_that_is_called(model: Any) -> tuple[str, Any] | None:
+    """Of a model that has neither `call` nor inputs the one model in it that has: an agent's network."""
+    kinds = tuple(keras.Model for keras in generation.present())
+    if _says_what_it_does(model):
         return None
     parts = [(name, one) for name, one in vars(model).items() if isinstance(one, kinds)]
     parts = list({id(one): (name, one) for name, one in parts}.values())
@@ -153,11 +158,7 @@ def part_that_is_called(model: Any) -> tuple[str, Any] | None:
 def parts_that_are_called(model: Any) -> list[Any]:
     """Of a model without `call`, step and inputs the models in it, the largest first: an encoder and a decoder."""
     keras = generation.keras_of(model)
-    own = any(
-        getattr(type(model), name, None) is not getattr(keras.Model, name, None)
-        for name in ("call", "train_step", "__call__")
-    )
-    if own or generation.inputs_of(model) or isinstance(model, keras.Sequential):
+    if _says_what_it_does(model) or isinstance(model, keras.Sequential):
         return []
     parts = [one for one in vars(model).values() if isinstance(one, keras.Model)]
     return sorted({id(one): one for one in parts}.values(), key=_parameters, reverse=True)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from oomlint.estimate.slicing.arguments import defaults_of
 from oomlint.estimate.slicing.program import Program, Unit
 from oomlint.estimate.worker import option_files
 
@@ -67,7 +68,7 @@ def _of_units(units: list[Unit]) -> Iterator[tuple[str, Any, int]]:
                 case ast.arguments():
                     yield from (
                         (name, found, _PARAMETER)
-                        for name, value in _defaults(node)
+                        for name, value in defaults_of(node)
                         for found in literal(value)
                     )
 
@@ -103,19 +104,6 @@ def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, Any, int]]:
         case ast.Tuple(elts=targets) if isinstance(value, ast.Tuple) and len(value.elts) == len(targets):
             for one, part in zip(targets, value.elts, strict=True):
                 yield from _bound(one, part)
-
-
-def _defaults(given: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
-    plain = [*given.posonlyargs, *given.args]
-    yield from (
-        (one.arg, value)
-        for one, value in zip(plain[len(plain) - len(given.defaults) :], given.defaults, strict=True)
-    )
-    yield from (
-        (one.arg, value)
-        for one, value in zip(given.kwonlyargs, given.kw_defaults, strict=True)
-        if value is not None
-    )
 
 
 def literal(value: ast.expr) -> list[Any]:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
     from oomlint.dryrun.trace import Call
 
-HOOKS = "on_train_begin on_epoch_begin on_train_batch_begin on_train_batch_end on_batch_end on_epoch_end on_train_end"
+HOOKS = tuple(
+    """on_train_begin on_epoch_begin on_train_batch_begin on_train_batch_end on_batch_end on_epoch_end
+    on_train_end""".split()
+)
 
 signature("keras.callbacks.TensorBoard", "log_dir histogram_freq write_graph write_images")
 
@@ -29,13 +32,13 @@ def run_callback(run: Run, callback: Value, model: Model, call: Call) -> None:
     made = callback.made_by if isinstance(callback, Opaque) else None
     if made is not None and made.name == "keras.callbacks.LambdaCallback":
         for argument in made.arguments:
-            if argument.name in HOOKS.split():
+            if argument.name in HOOKS:
                 run.call(argument.value, *_given(argument.name, call))
     if not isinstance(callback, Instance):
         return
     if isinstance(callback.facet, Opaque):
         callback.facet.attributes["model"] = model
-    for name in HOOKS.split():
+    for name in HOOKS:
         own = run.attribute(callback, name, call.place)
         if isinstance(own, Method) and own.function is not None and not own.function.entered:
             run.call(own, *_given(name, call))

@@ -75,6 +75,16 @@ def waits_for(number: int, others: Set[int], sources: Callable[[int], Set[int]])
     return False
 
 
+def sources_and_readers(operations: list[Operation]) -> tuple[list[list[int]], list[list[int]]]:
+    """For each the operations that it reads, each once and in order, and those that read it."""
+    sources = [list(dict.fromkeys(source for source, _ in one.inputs)) for one in operations]
+    readers: list[list[int]] = [[] for _ in operations]
+    for number, reads in enumerate(sources):
+        for source in reads:
+            readers[source].append(number)
+    return sources, readers
+
+
 def new_operation(
     name: str,
     kind: str,

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from oomlint.estimate.worker.graph.ahead import AHEAD
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
-from oomlint.estimate.worker.graph.operations import Operation, Program
+from oomlint.estimate.worker.graph.operations import Operation, Program, sources_and_readers
 from oomlint.estimate.worker.graph.together import BESIDE
 
 _POINTER = 8  # bytes: results of one kernel come in a tuple, which decides between equals
@@ -49,11 +49,7 @@ class _Walk:
 
     def __init__(self, program: Program) -> None:
         self.operations = program.operations
-        self.sources = [list(dict.fromkeys(source for source, _ in one.inputs)) for one in self.operations]
-        self.readers: list[list[int]] = [[] for _ in self.operations]
-        for number, reads in enumerate(self.sources):
-            for source in reads:
-                self.readers[source].append(number)
+        self.sources, self.readers = sources_and_readers(self.operations)
         self.roots = self._roots(program)
 
     def _roots(self, program: Program) -> list[int]:
@@ -127,11 +123,7 @@ def copies_of(
 class _List:
     def __init__(self, program: Program) -> None:
         self.operations = program.operations
-        self.sources = [list(dict.fromkeys(source for source, _ in one.inputs)) for one in self.operations]
-        self.readers: list[list[int]] = [[] for _ in self.operations]
-        for number, sources in enumerate(self.sources):
-            for source in sources:
-                self.readers[source].append(number)
+        self.sources, self.readers = sources_and_readers(self.operations)
         self.uses = [len(readers) for readers in self.readers]
         for number, _ in program.fetched:
             self.uses[number] += 1

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.costs import REDUCTIONS
-from oomlint.estimate.worker.graph.operations import Operation, Program
+from oomlint.estimate.worker.graph.operations import Operation, Program, sources_and_readers
 from oomlint.estimate.worker.graph.products import PRODUCTS
 
 Loop = tuple[tuple[int, ...], tuple[int, ...] | None]
@@ -28,11 +28,7 @@ class _Siblings:
     def __init__(self, program: Program, cublas: bool) -> None:
         self.program, self.cublas = program, cublas
         self.operations = program.operations
-        self.sources = [list(dict.fromkeys(one for one, _ in each.inputs)) for each in self.operations]
-        self.readers: list[list[int]] = [[] for _ in self.operations]
-        for number, sources in enumerate(self.sources):
-            for source in sources:
-                self.readers[source].append(number)
+        self.sources, self.readers = sources_and_readers(self.operations)
         self.loops = [_loop(operation) for operation in self.operations]
         self.first = list(range(len(self.operations)))  # with whom each is written
         self.members: dict[int, list[int]] = {}
