@@ -47,7 +47,8 @@ class Checks:
                 where="oomlint's options for flake8",
             )
         except ConfigurationError as error:
-            raise _stop(error) from None
+            raise _stop(error, given) from None
+        self._given = given
         self._run = Run(self._configurations, noqa=False)
 
     def violations(self, filename: str, text: str | None, tree: ast.Module) -> list[tuple[Violation, bool]]:
@@ -68,7 +69,7 @@ class Checks:
             found = [self._told(document, diagnostic, tree) for diagnostic in self._findings(document)]
             return [*self._left_out(), *found]
         except (ConfigurationError, RegistryError) as error:
-            raise _stop(error) from None
+            raise _stop(error, self._given) from None
         except DocumentError as error:
             return [((error.line or 1, 0, f"{SYNTAX_ERROR.code} {error.message}", Checks), False)]
         except (
@@ -121,8 +122,9 @@ class Checks:
         return (row, column - 1, f"{diagnostic.code} in {place}: {message}", Checks), is_note
 
 
-def _stop(error: Exception) -> ExecutionError:
+def _stop(error: Exception, given: Given) -> ExecutionError:
     """What ends flake8 with one message, as its own configuration errors do."""
+    given.wait_for_the_end()
     return ExecutionError(f"oomlint: {error}")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 NOTES = "OON"
 
 _NAMES = ("tensorflow", "keras")
+_ENDED = 60  # seconds within which flake8 has ended its processes
 _CODE = re.compile(r"[A-Z]{3}[0-9]{3}")
 
 
@@ -128,6 +130,7 @@ class Given:
         self.notes = frozenset(name for name in named if _CODE.fullmatch(name))
         self.neighbours = Neighbours()
         self._checks: Checks | None = None
+        self._turn = _turn(getattr(options, "jobs", None))
 
     @property
     def checks(self) -> Checks:
@@ -138,10 +141,33 @@ class Given:
             self._checks = Checks(self)
         return self._checks
 
+    def wait_for_the_end(self) -> None:
+        """Wait to be ended, if another of flake8's processes has stopped the run already.
+
+        flake8 ends its processes as soon as one has failed. One that is just telling that it failed, too, leaves a
+        lock behind that flake8 then waits for without end (`multiprocessing.Pool.terminate`).
+        """
+        if self._turn is None:
+            return
+        try:
+            os.read(self._turn, 1)
+        except BlockingIOError:
+            time.sleep(_ENDED)
+
     def wants(self, code: str, is_note: bool, by_notes: bool) -> bool:
         """Whether one of the two plugins reports a finding: each is reported by one of them."""
         asked = not is_note or self.all_notes or code in self.notes
         return asked is not by_notes
+
+
+def _turn(jobs: Any) -> int | None:
+    """Where the first of flake8's processes to fail finds a byte: a pipe that all have which are forked later."""
+    if jobs is None or not (jobs.is_auto or jobs.n_jobs > 1) or not hasattr(os, "fork"):
+        return None
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.write(writing, b".")
+    return reading
 
 
 class Plugin:

@@ -8,7 +8,9 @@ import os
 import re
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -287,6 +289,25 @@ def test_a_wrong_configuration_is_one_line(tmp_path, file, content, arguments, m
     assert message in done.output
     assert "Traceback" not in done.output
     assert len(done.output.splitlines()) == 2  # the first is flake8's own
+
+
+def test_of_processes_that_fail_one_ends_the_run_and_the_others_wait_for_that(monkeypatch):
+    """A second one that tells of it as it is ended leaves a lock behind, and flake8 hangs: four runs of 1,362 did."""
+
+    def given(jobs: int) -> Given:
+        return Given(Namespace(jobs=SimpleNamespace(is_auto=False, n_jobs=jobs)))
+
+    waited: list[float] = []
+    monkeypatch.setattr("oomlint.flake8_plugin.time.sleep", waited.append)
+    several = given(2)
+    several.wait_for_the_end()
+    assert waited == []
+    several.wait_for_the_end()
+    assert len(waited) == 1
+    alone = given(1)
+    alone.wait_for_the_end()
+    alone.wait_for_the_end()
+    assert len(waited) == 1
 
 
 def test_files_without_keras_import_the_plugin_and_nothing_else(tmp_path):
