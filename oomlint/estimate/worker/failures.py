@@ -41,7 +41,7 @@ def _of_step(error: Exception, request: Request) -> EstimateError | None:
     """The error for the user, at the user's line or at the training call; None where oomlint is at fault."""
     path = request.names.get("trained_in") or request.names.get("path", "")
     line = request.names.get("line", "")
-    value = error.value if isinstance(error, NeededError) else _wanted(error)
+    value = error.value if isinstance(error, NeededError) else _wanted(error) or running.named_in(error, [])
     if value is not None:
         found = running.asked(value, path, [])
         return found if found.line is not None else _placed(found, path, line)

@@ -252,7 +252,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         cause = value.oomlint_cause
         if cause is None:
             break
-        before = cause.value if isinstance(cause, NeededError) else _named_in(cause, failures)
+        before = cause.value if isinstance(cause, NeededError) else named_in(cause, failures)
         if before is not None and before.oomlint_name.startswith("sys.argv"):
             break  # it can be given by the name that the script gives it
         if before is None and isinstance(cause, FileNotFoundError) and shapes:
@@ -322,7 +322,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
     return EstimateError(message, "build", path, line, hint, asked=wanted, instead=instead)
 
 
-def _named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
+def named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
     """The value that is not known and that an exception complains of."""
     found = _NAMED.search(str(error))
     if found is None:
@@ -352,7 +352,7 @@ def _broken(
 ) -> EstimateError:
     import traceback
 
-    named = _named_in(error, failures)
+    named = named_in(error, failures)
     if named is not None and named.oomlint_cause is not error:
         return asked(named, path, failures)
     file = path
@@ -383,7 +383,8 @@ def _broken(
         message = f"{unset[0]} has no default on the command line, and the model needs it"
         hint = f"Give it: --arg {unset[0]}=VALUE"
         return EstimateError(message, "build", file, line, hint, asked=unset[0], instead=tuple(unset[1:]))
-    if re.search("NoneType|=None", str(error)) and (unset := choices.none_in(error)):
+    # Keras before 3.13 complains of the shape that a size of None gives.
+    if re.search("NoneType|=None|no `None` dimensions", str(error)) and (unset := choices.none_in(error)):
         message = f"{unset[0]} is None there: what gives it a value reads data, or comes after"
         hint = f"Give it: --arg {unset[0]}=VALUE"
         return EstimateError(message, "build", file, line, hint, asked=unset[0], instead=tuple(unset[1:]))

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
+
+from oomlint.estimate.worker.classes import Classes
 
 
 def own_variables(keras: Any, stack: ExitStack, used: set[str]) -> None:
@@ -58,12 +61,24 @@ def old_weights(keras: Any, used: set[str]) -> None:
             args = ()
         if isinstance(kwargs.get("shape"), int):
             kwargs["shape"] = (kwargs["shape"],)
+        if args and isinstance(args[0], tuple | list):
+            args = (_plain(args[0]), *args[1:])
+        if isinstance(kwargs.get("shape"), tuple | list):
+            kwargs["shape"] = _plain(kwargs["shape"])
         for gone in _GONE & kwargs.keys():
             del kwargs[gone]
         return original(self, *args, **kwargs)
 
     add_weight.__module__ = __name__
     keras.Layer.add_weight = add_weight
+
+
+def _plain(shape: Sequence[Any]) -> tuple[Any, ...]:
+    """A shape of plain numbers, which Keras makes of it itself from 3.13 on (`standardize_shape`).
+
+    A number of classes is a list of them as well, and TensorFlow takes it for that in a shape.
+    """
+    return tuple(int(size) if isinstance(size, Classes) else size for size in shape)
 
 
 def _weight(keras: Any, variable: Any, used: set[str]) -> Any:
