@@ -165,7 +165,8 @@ def _is_keras_own(model: Any) -> bool:
 
 def _here(model: Any, request: Request, data: tuple[Any, ...] | None, reason: str) -> Estimate:
     """In this process: the step of the model itself is traced, and nothing of it changes."""
-    from oomlint.estimate.worker import main, solve
+    from oomlint.estimate.worker import main
+    from oomlint.estimate.worker.what_if import solve
 
     if _backend() == "torch":
         raise EstimateError(
@@ -203,9 +204,9 @@ def _lost_jit(model: Any) -> bool:
 
 
 def _subject(model: Any, request: Request, data: tuple[Any, ...] | None) -> Any:
-    from oomlint.estimate.worker.compiling import built_outputs
-    from oomlint.estimate.worker.data_specs import inputs, targets
-    from oomlint.estimate.worker.making import Made
+    from oomlint.estimate.worker.script.making import Made
+    from oomlint.estimate.worker.step.compiling import built_outputs
+    from oomlint.estimate.worker.step.data_specs import inputs, targets
     from oomlint.estimate.worker.subject import Spec, Subject
 
     if request.mode == "train" and getattr(model, "optimizer", None) is None:
@@ -243,13 +244,13 @@ def _with_batch(part: Any, batch: int | None) -> Any:
 @contextlib.contextmanager
 def _stand_in_optimizer(model: Any) -> Iterator[None]:
     """An optimizer of the same kind whose slots occupy nothing, for as long as the step is traced."""
-    from oomlint.estimate.worker.state import own_optimizers
+    from oomlint.estimate.worker.keras.state import own_optimizers
 
     own = getattr(model, "optimizer", None)
     if own is None or getattr(own, "built", False) or getattr(own, "_built", False) or own_optimizers(model):
         yield
         return
-    from oomlint.estimate.worker.weightless import without_memory
+    from oomlint.estimate.worker.keras.weightless import without_memory
 
     try:
         with without_memory():

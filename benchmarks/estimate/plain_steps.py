@@ -17,11 +17,12 @@ import keras
 import models
 
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import beside, compiling, data_specs, generation, plain_step
 from oomlint.estimate.worker.graph import engine
-from oomlint.estimate.worker.making import Made
+from oomlint.estimate.worker.keras import generation
+from oomlint.estimate.worker.keras.weightless import without_memory
+from oomlint.estimate.worker.script.making import Made
+from oomlint.estimate.worker.step import beside, compiling, data_specs, plain_step
 from oomlint.estimate.worker.subject import Spec, Subject
-from oomlint.estimate.worker.weightless import without_memory
 
 MIB = 1 << 20
 

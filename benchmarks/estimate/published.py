@@ -139,9 +139,9 @@ def estimated(questions: list[dict]) -> None:
     from tensorflow import keras
 
     from oomlint.estimate.request import Request
+    from oomlint.estimate.worker.keras.weightless import without_memory
     from oomlint.estimate.worker.main import measured
     from oomlint.estimate.worker.subject import Spec, Subject
-    from oomlint.estimate.worker.weightless import without_memory
 
     function, arguments, jit, legacy = questions[0]["mapping"]
     if questions[0]["policy"] == "mixed_float16":

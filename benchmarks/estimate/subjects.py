@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from oomlint.estimate.worker.keras.weightless import without_memory
 from oomlint.estimate.worker.subject import Spec, Subject
-from oomlint.estimate.worker.weightless import without_memory
 
 # Optimizers with more than a name.
 OPTIMIZERS = {

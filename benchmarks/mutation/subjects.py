@@ -143,7 +143,7 @@ SUBJECTS = (
     Subject(
         "what fits",
         # project/gpus.py works out its table when it is imported: no mutant in memory comes in time for that.
-        ("oomlint.estimate.verdicts", "oomlint.estimate.worker.solve"),
+        ("oomlint.estimate.verdicts", "oomlint.estimate.worker.what_if.solve"),
         (
             "tests/estimate/test_verdicts.py",
             "tests/estimate/test_solve.py",

@@ -23,14 +23,16 @@ class Request:
     below). `input_shape` is one sample's, without the batch. `usable_bytes` is what TensorFlow can use on
     the GPU. `max_batch_if_over` asks for the largest batch only where the peak is more than that.
 
-    Changes that what-if tries (see `worker/solve.py`); where one cannot be made, building says so with a BuildError:
+    Changes that what-if tries (see `worker/what_if/solve.py`); where one cannot be made, building says so with a
+    BuildError:
     `accumulate_steps`: the optimizer gets `gradient_accumulation_steps`, and `batch_size` is a micro-batch.
     `remat`: the model is built in `keras.RematScope(mode="full")`.
     `input_scale`: the sides of the input (height and width, or the length of a sequence; not features or channels)
     are this many times as long, rounded to a multiple of 32 where the whole ones are.
     `frozen`: this share of the model's layers that have weights, from the input on, is not trainable.
 
-    `fallback`: where the script's own step cannot be followed, its model with what is assumed (`worker/fallback.py`).
+    `fallback`: where the script's own step cannot be followed, its model with what is assumed
+    (see `worker/tries/fallback.py`).
     """
 
     target: str

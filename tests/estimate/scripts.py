@@ -27,7 +27,7 @@ def put(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def build(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Subject:
-    from oomlint.estimate.worker.building import build
+    from oomlint.estimate.worker.step.building import build
 
     path = put(tmp_path, text, monkeypatch)
     function = options.pop("function", "")

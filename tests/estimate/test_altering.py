@@ -6,8 +6,8 @@ import pytest
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import altering
-from oomlint.estimate.worker.making import Made
+from oomlint.estimate.worker.script.making import Made
+from oomlint.estimate.worker.what_if import altering
 
 keras = pytest.importorskip("keras")
 

@@ -125,7 +125,7 @@ def test_whose_code_a_line_is_of():
     import json
     import sysconfig
 
-    from oomlint.estimate.worker import making
+    from oomlint.estimate.worker.script import making
 
     assert not making.of_the_user(json.__file__)
     assert not making.of_the_user("<frozen importlib._bootstrap>")
@@ -161,7 +161,7 @@ def test_a_function_with_arguments(tmp_path, monkeypatch):
 
 def test_what_was_asked_of_xla_is_remembered(tmp_path, monkeypatch):
     from oomlint.estimate.request import Request
-    from oomlint.estimate.worker.compilation import program_of
+    from oomlint.estimate.worker.keras.compilation import program_of
 
     text = """
         from tensorflow import keras
@@ -184,13 +184,13 @@ def test_what_was_asked_of_xla_is_remembered(tmp_path, monkeypatch):
     ],
 )
 def test_optimizers_by_name(text: str, name: str, value: float):
-    from oomlint.estimate.worker.compiling import optimizer_named
+    from oomlint.estimate.worker.step.compiling import optimizer_named
 
     assert getattr(optimizer_named(text), name) == value
 
 
 def test_an_optimizer_that_is_none_is_told_the_nearest():
-    from oomlint.estimate.worker.compiling import optimizer_named
+    from oomlint.estimate.worker.step.compiling import optimizer_named
 
     with pytest.raises(EstimateError, match="adam"):
         optimizer_named("adm")
@@ -201,7 +201,7 @@ def test_saved_models(tmp_path: Path, suffix: str):
     import keras
 
     from oomlint.estimate.request import Request
-    from oomlint.estimate.worker.building import build
+    from oomlint.estimate.worker.step.building import build
 
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
     model.compile("rmsprop", "mse")

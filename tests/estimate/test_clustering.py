@@ -9,8 +9,8 @@ import pytest
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.clustering import in_the_shell
 from oomlint.estimate.slicing.script import slice_script
-from oomlint.estimate.worker.building import build
 from oomlint.estimate.worker.main import measured
+from oomlint.estimate.worker.step.building import build
 
 MODEL = """
 from tensorflow import keras

@@ -8,8 +8,8 @@ import pytest
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import compilation as deciding
-from oomlint.estimate.worker.compilation import program_of
+from oomlint.estimate.worker.keras import compilation as deciding
+from oomlint.estimate.worker.keras.compilation import program_of
 from oomlint.estimate.worker.main import measured
 from oomlint.estimate.worker.subject import Spec, Subject
 
@@ -118,7 +118,7 @@ def test_a_step_that_jax_runs_one_by_one_has_no_engine(monkeypatch):
     keras = pytest.importorskip("keras")
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
     model.compile("sgd", "mse", run_eagerly=True)
-    monkeypatch.setattr("oomlint.estimate.worker.weightless.backend_name", lambda: "jax")
+    monkeypatch.setattr("oomlint.estimate.worker.keras.weightless.backend_name", lambda: "jax")
     monkeypatch.setattr(deciding, "backend_name", lambda: "jax")
     data = (Spec((2, 4), "float32"), Spec((2, 3), "float32"))
     with pytest.raises(EstimateError, match="run_eagerly=True") as caught:

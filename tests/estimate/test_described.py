@@ -102,7 +102,8 @@ def test_all_that_is_missing_is_said_at_once_in_a_line_to_paste(tmp_path, monkey
     from oomlint.cli.main import build_parser
     from oomlint.estimate.request import Request
     from oomlint.estimate.slicing.script import slice_script
-    from oomlint.estimate.worker import building, needed
+    from oomlint.estimate.worker.step import building
+    from oomlint.estimate.worker.tries import needed
 
     with pytest.raises(EstimateError) as caught:
         build(tmp_path, SCRIPT, monkeypatch)
@@ -125,7 +126,8 @@ def test_all_that_is_missing_is_said_at_once_in_a_line_to_paste(tmp_path, monkey
 def test_what_an_option_is_compared_with_is_an_example_of_it(tmp_path, monkeypatch):
     from oomlint.estimate.request import Request
     from oomlint.estimate.slicing.script import slice_script
-    from oomlint.estimate.worker import building, needed
+    from oomlint.estimate.worker.step import building
+    from oomlint.estimate.worker.tries import needed
 
     text = """
         import argparse

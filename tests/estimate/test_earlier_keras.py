@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from oomlint.estimate.worker.classes import Classes
-from oomlint.estimate.worker.generation import inputs_of
-from oomlint.estimate.worker.stand_ins import Missing, Size
-from oomlint.estimate.worker.weightless import initializers_replaced
+from oomlint.estimate.worker.absent.stand_ins import Missing, Size
+from oomlint.estimate.worker.keras.generation import inputs_of
+from oomlint.estimate.worker.keras.weightless import initializers_replaced
+from oomlint.estimate.worker.values.classes import Classes
 
 
 def test_a_number_of_classes_is_of_a_class_that_sizes_may_have():

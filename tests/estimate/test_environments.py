@@ -9,8 +9,8 @@ import pytest
 from estimate.scripts import build
 from estimate.test_scripts_of_others import needs
 
-from oomlint.estimate.worker.environments import Gym
-from oomlint.estimate.worker.stand_ins import Missing
+from oomlint.estimate.worker.absent.environments import Gym
+from oomlint.estimate.worker.absent.stand_ins import Missing
 
 AGENT = """
 import gym

@@ -10,8 +10,8 @@ import pytest
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.script import slice_script
-from oomlint.estimate.worker.failures import said
 from oomlint.estimate.worker.main import answer
+from oomlint.estimate.worker.script.failures import said
 
 
 def failure(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> EstimateError:

@@ -63,7 +63,7 @@ def test_a_script_for_keras_2_is_built_with_it(tmp_path: Path, text, batch, opti
 
 
 def test_without_tf_keras_it_is_said_how_to_install_it(monkeypatch):
-    from oomlint.estimate.worker import generation
+    from oomlint.estimate.worker.keras import generation
 
     monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
     monkeypatch.setitem(__import__("sys").modules, "tf_keras", None)

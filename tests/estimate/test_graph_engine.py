@@ -19,7 +19,7 @@ import json, sys
 import keras
 from oomlint.estimate.worker.graph.engine import footprint
 from oomlint.estimate.worker.subject import Spec, Subject
-from oomlint.estimate.worker.weightless_tensorflow import without_memory
+from oomlint.estimate.worker.keras.weightless_tensorflow import without_memory
 {body}
 found = footprint(Subject(model, data, mode), program)
 print(json.dumps({{"peak": found.peak, "parts": found.parts, "peak_at": found.peak_at,

@@ -14,7 +14,7 @@ import pytest
 from estimate.estimates import estimate
 
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker import solve
+from oomlint.estimate.worker.what_if import solve
 
 USABLE = 1_000
 

@@ -15,8 +15,8 @@ from oomlint.estimate.slicing.program import Program
 from oomlint.estimate.worker.graph.of_data import learns_of_data
 from oomlint.estimate.worker.graph.operations import Operation
 from oomlint.estimate.worker.graph.operations import Program as Step
-from oomlint.estimate.worker.makers import makers
-from oomlint.estimate.worker.named_values import named_values
+from oomlint.estimate.worker.tries.makers import makers
+from oomlint.estimate.worker.values.named_values import named_values
 
 # --- a step that learns nothing of its data -----------------------------------------------------------
 

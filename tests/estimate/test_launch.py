@@ -11,7 +11,7 @@ import pytest
 from oomlint.estimate import launch
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker.confinement import RefusedError, confined
+from oomlint.estimate.worker.script.confinement import RefusedError, confined
 
 
 def child(tmp_path: Path, code: str) -> str:
@@ -120,7 +120,7 @@ def test_confined_code_has_no_network_and_starts_nothing(tmp_path: Path):
 
 def test_bytecode_is_kept_for_libraries_and_not_for_the_users_own_modules(tmp_path: Path, monkeypatch):
     pytest.importorskip("tensorflow")
-    from oomlint.estimate.worker import making
+    from oomlint.estimate.worker.script import making
 
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     assert "PYTHONDONTWRITEBYTECODE" not in launch._environment(tmp_path, [], {})

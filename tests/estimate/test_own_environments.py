@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from estimate.scripts import build
 
-from oomlint.estimate.worker.environments import Gym, instead_of
+from oomlint.estimate.worker.absent.environments import Gym, instead_of
 
 _AGENT = """
 {imports}

@@ -87,7 +87,8 @@ SMALL = 100  # bytes: learning rates, iterations, means
 
 
 def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Any:
-    from oomlint.estimate.worker import building, main
+    from oomlint.estimate.worker import main
+    from oomlint.estimate.worker.step import building
 
     path = tmp_path / "train.py"
     path.write_text(textwrap.dedent(text))

@@ -35,7 +35,7 @@ def with_one_label_more(y: Any, p: Any) -> Any:
 
 
 def test_what_can_be_traced_stays():
-    from oomlint.estimate.worker.plain_loss import or_plainly
+    from oomlint.estimate.worker.step.plain_loss import or_plainly
 
     subject = subject_of("mse", ["mae"], (4, 3))
     assert "MatMul" in or_plainly(subject, lambda: step_of(subject))
@@ -43,7 +43,7 @@ def test_what_can_be_traced_stays():
 
 
 def test_a_metric_that_calculates_with_numpy_is_left_out():
-    from oomlint.estimate.worker.plain_loss import or_plainly
+    from oomlint.estimate.worker.step.plain_loss import or_plainly
 
     subject = subject_of(with_one_label_more, [with_numpy], (4, 4))
     assert "MatMul" in or_plainly(subject, lambda: step_of(subject))
@@ -54,7 +54,7 @@ def test_a_metric_that_calculates_with_numpy_is_left_out():
 
 
 def test_a_loss_for_labels_of_another_shape_is_replaced():
-    from oomlint.estimate.worker.plain_loss import or_plainly
+    from oomlint.estimate.worker.step.plain_loss import or_plainly
 
     subject = subject_of(with_one_label_more, None, (4, 3))
     assert "MatMul" in or_plainly(subject, lambda: step_of(subject))
@@ -64,7 +64,7 @@ def test_a_loss_for_labels_of_another_shape_is_replaced():
 
 
 def test_a_model_that_cannot_be_traced_keeps_its_error():
-    from oomlint.estimate.worker.plain_loss import or_plainly
+    from oomlint.estimate.worker.step.plain_loss import or_plainly
 
     def never() -> Any:
         raise ValueError("the model itself")
@@ -82,7 +82,7 @@ def with_a_model(y: Any, p: Any) -> Any:
 def test_a_loss_that_makes_a_model_is_not_replaced():
     """What is computed with that model may take more than all else: a perceptual loss."""
     from oomlint.estimate.errors import EstimateError
-    from oomlint.estimate.worker.plain_loss import or_plainly
+    from oomlint.estimate.worker.step.plain_loss import or_plainly
 
     subject = subject_of(with_a_model, None, (4, 3))
     with pytest.raises(EstimateError, match="loss makes variables"):
@@ -95,7 +95,7 @@ def of_numbered_labels(y: Any, p: Any) -> Any:
 
 
 def test_a_loss_of_the_scripts_own_that_takes_the_numbers_of_classes_stays():
-    from oomlint.estimate.worker.plain_loss import or_plainly
+    from oomlint.estimate.worker.step.plain_loss import or_plainly
 
     subject = subject_of(of_numbered_labels, None, (4, 3))
     assert "OneHot" in or_plainly(subject, lambda: step_of(subject))

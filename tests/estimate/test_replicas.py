@@ -62,7 +62,7 @@ def test_each_replica_gets_its_share_of_the_batch(
 
 def build(tmp_path, monkeypatch, *script, **options):
     pytest.importorskip("tensorflow")
-    from oomlint.estimate.worker.building import build
+    from oomlint.estimate.worker.step.building import build
 
     monkeypatch.setenv("OOMLINT_WORK", str(tmp_path))
     question = request(tmp_path, *script, **options)
@@ -88,7 +88,7 @@ def build(tmp_path, monkeypatch, *script, **options):
 def test_what_is_under_a_strategy_is_not_compiled_by_xla(
     tmp_path, monkeypatch, strategy, asked, program, said
 ):
-    from oomlint.estimate.worker.compilation import program_of
+    from oomlint.estimate.worker.keras.compilation import program_of
 
     built, question = build(tmp_path, monkeypatch, strategy, replicas=asked)
     found, reason = program_of(built, question)
@@ -102,7 +102,7 @@ def test_a_batch_that_is_given_is_that_of_each_replica(tmp_path, monkeypatch):
     pytest.importorskip("tensorflow")
     import dataclasses
 
-    from oomlint.estimate.worker.building import build
+    from oomlint.estimate.worker.step.building import build
 
     monkeypatch.setenv("OOMLINT_WORK", str(tmp_path))
     question = dataclasses.replace(request(tmp_path, TWO), batch_size=70)

@@ -14,7 +14,7 @@ from oomlint.estimate.worker.subject import Subject
 def build_at(path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Subject:
     from oomlint.estimate.request import Request
     from oomlint.estimate.slicing.script import slice_script
-    from oomlint.estimate.worker.building import build
+    from oomlint.estimate.worker.step.building import build
 
     (root / "work").mkdir()
     monkeypatch.setenv("OOMLINT_WORK", str(root / "work"))

@@ -13,9 +13,9 @@ from estimate.scripts import build
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.script import slice_script
-from oomlint.estimate.worker.building import build as build_request
 from oomlint.estimate.worker.main import followed
-from oomlint.estimate.worker.needed import all_of
+from oomlint.estimate.worker.step.building import build as build_request
+from oomlint.estimate.worker.tries.needed import all_of
 
 
 def refused(path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[EstimateError, Request]:
@@ -616,14 +616,14 @@ def test_a_gradient_in_the_loss_without_a_tape(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("name", ["action_list", "n_gestures", "emotions", "breed_names"])
 def test_more_words_for_classes(name: str):
-    from oomlint.estimate.worker.classes import counts_classes
+    from oomlint.estimate.worker.values.classes import counts_classes
 
     assert counts_classes(name)
 
 
 @pytest.mark.parametrize("name", ["signal", "designs", "emotion_vectors", "action_history"])
 def test_words_that_count_no_classes(name: str):
-    from oomlint.estimate.worker.classes import counts_classes
+    from oomlint.estimate.worker.values.classes import counts_classes
 
     assert not counts_classes(name)
 

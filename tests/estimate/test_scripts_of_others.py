@@ -9,15 +9,15 @@ import pytest
 from estimate.scripts import build
 
 from oomlint.estimate.errors import EstimateError
-from oomlint.estimate.worker.needed import all_of
+from oomlint.estimate.worker.tries.needed import all_of
 
 
 def needs(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     """What one `--data` has to say so that the script's model is built and its step followed."""
     from oomlint.estimate.request import Request
     from oomlint.estimate.slicing.script import slice_script
-    from oomlint.estimate.worker.building import build as build_request
     from oomlint.estimate.worker.main import followed
+    from oomlint.estimate.worker.step.building import build as build_request
 
     with pytest.raises(EstimateError) as caught:
         build(tmp_path, text, monkeypatch)

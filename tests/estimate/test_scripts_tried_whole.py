@@ -382,7 +382,7 @@ def test_a_loss_that_wants_more_than_the_output_of_a_model_with_penalties(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     from oomlint.estimate.worker.graph.tracing import traced
-    from oomlint.estimate.worker.plain_loss import or_plainly
+    from oomlint.estimate.worker.step.plain_loss import or_plainly
 
     text = """
         from tensorflow import keras

@@ -334,8 +334,8 @@ def test_a_model_that_takes_no_array_at_all(tmp_path: Path, monkeypatch: pytest.
     """No shape is proposed of which it is known that it does not work."""
     from oomlint.estimate.request import Request
     from oomlint.estimate.slicing.script import slice_script
-    from oomlint.estimate.worker.building import build as build_request
-    from oomlint.estimate.worker.needed import all_of
+    from oomlint.estimate.worker.step.building import build as build_request
+    from oomlint.estimate.worker.tries.needed import all_of
 
     text = """
         import keras

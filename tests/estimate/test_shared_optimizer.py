@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from estimate.scripts import build
 
-from oomlint.estimate.worker.state import state_of_all
+from oomlint.estimate.worker.keras.state import state_of_all
 
 TEXT = """
 from tensorflow import keras

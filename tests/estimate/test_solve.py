@@ -9,8 +9,8 @@ from estimate.estimates import MIB, estimate
 
 from oomlint.estimate.request import Request
 from oomlint.estimate.verdicts import MOST_BATCH
-from oomlint.estimate.worker import solve
-from oomlint.estimate.worker.changes import changes, scaled
+from oomlint.estimate.worker.what_if import solve
+from oomlint.estimate.worker.what_if.changes import changes, scaled
 
 USABLE = 13_584 * MIB
 

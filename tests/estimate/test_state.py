@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from oomlint.estimate.worker.state import item_size, state_bytes
+from oomlint.estimate.worker.keras.state import item_size, state_bytes
 
 
 def variable(*shape: int, dtype: str = "float32") -> SimpleNamespace:

@@ -63,7 +63,7 @@ def test_what_is_not_known_of_its_data_leaves_the_sum_of_both(
 
 def test_a_value_that_no_way_can_do_without_is_asked_for_at_once():
     """A second try may fail otherwise: a library that is half imported registers its types again."""
-    from oomlint.estimate.worker.fallback import together_or_apart
+    from oomlint.estimate.worker.tries.fallback import together_or_apart
 
     tried: list[str] = []
 

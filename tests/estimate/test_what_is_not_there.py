@@ -305,8 +305,8 @@ model.fit(mine.data, mine.labels)
 def test_what_is_needed_of_the_data_is_said_in_words_that_can_be_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str, words: str, hint: str
 ):
-    from oomlint.estimate.worker.running import asked
-    from oomlint.estimate.worker.stand_ins import Data, NeededError
+    from oomlint.estimate.worker.absent.stand_ins import Data, NeededError
+    from oomlint.estimate.worker.script.running import asked
 
     x = Data((None, 28, 28), "uint8", "x")
     with pytest.raises(NeededError) as caught:

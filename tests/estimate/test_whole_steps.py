@@ -289,7 +289,7 @@ def test_an_option_that_has_to_be_given_is_no_optimizer_of_the_step(tmp_path, mo
 def test_a_model_that_applies_gradients_itself_is_no_optimizer():
     import keras
 
-    from oomlint.estimate.worker.state import is_optimizer
+    from oomlint.estimate.worker.keras.state import is_optimizer
 
     class Trainer(keras.Model):
         def apply_gradients(self, found):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from oomlint.estimate.worker.layers import Names
+from oomlint.estimate.worker.keras.layers import Names
 from oomlint.estimate.worker.xla import attribution, buffers, compile, tensorflow_step
 
 ASSIGNMENT = """BufferAssignment:

@@ -25,8 +25,8 @@ def footprint() -> dict[str, Any]:
     """What the engine says, of variables without memory."""
     import keras
 
+    from oomlint.estimate.worker.keras.weightless import without_memory
     from oomlint.estimate.worker.subject import Spec, Subject
-    from oomlint.estimate.worker.weightless import without_memory
     from oomlint.estimate.worker.xla import engine
 
     with without_memory():
@@ -49,8 +49,8 @@ def enlarged() -> dict[str, Any]:
     """A picture network in half precision that makes its features larger, straight lines between them."""
     import keras
 
+    from oomlint.estimate.worker.keras.weightless import without_memory
     from oomlint.estimate.worker.subject import Spec, Subject
-    from oomlint.estimate.worker.weightless import without_memory
     from oomlint.estimate.worker.xla import engine
 
     keras.config.set_dtype_policy("mixed_float16")
@@ -70,9 +70,9 @@ def modules() -> dict[str, Any]:
     """The step for the compiler, with the outputs traced once more and with the ones that are known."""
     import keras
 
-    from oomlint.estimate.worker.compiling import built_outputs
+    from oomlint.estimate.worker.keras.weightless import without_memory
+    from oomlint.estimate.worker.step.compiling import built_outputs
     from oomlint.estimate.worker.subject import Spec, Subject
-    from oomlint.estimate.worker.weightless import without_memory
     from oomlint.estimate.worker.xla import jax_step
 
     x, y = Spec((BATCH, 64), "float32"), Spec((BATCH,), "int32")

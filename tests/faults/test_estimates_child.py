@@ -13,7 +13,7 @@ import pytest
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.launch import estimate
 from oomlint.estimate.request import Request
-from oomlint.estimate.worker.confinement import RefusedError, confined
+from oomlint.estimate.worker.script.confinement import RefusedError, confined
 
 HELPER = """\
 import os, shutil, socket

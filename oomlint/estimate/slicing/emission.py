@@ -18,7 +18,9 @@ from oomlint.estimate.slicing.whole_steps import written
 from oomlint.estimate.slicing.writing import around, at, inside, is_or_holds, lines_of, matters, reference
 
 TRAINED = "oomlint_trained"
-_HEADER = "from oomlint.estimate.worker.stand_ins import oomlint_data, oomlint_missing, oomlint_trained"
+_HEADER = (
+    "from oomlint.estimate.worker.absent.stand_ins import oomlint_data, oomlint_missing, oomlint_trained"
+)
 # Decorators that a function on the way keeps: without the others (tf.function, timers) it runs as it stands.
 _KEPT_DECORATORS = ("staticmethod", "classmethod", "property")
 

@@ -16,11 +16,11 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate
 from oomlint.estimate.verdicts import range_of, verdict
-from oomlint.estimate.worker.beside import NOT_INCLUDED
-from oomlint.estimate.worker.fallback import built_together, estimated_instead, together_or_apart
-from oomlint.estimate.worker.needed import SECONDS, all_of, with_named_sample
-from oomlint.estimate.worker.state import own_optimizers
+from oomlint.estimate.worker.keras.state import own_optimizers
+from oomlint.estimate.worker.step.beside import NOT_INCLUDED
 from oomlint.estimate.worker.subject import Footprint, Subject
+from oomlint.estimate.worker.tries.fallback import built_together, estimated_instead, together_or_apart
+from oomlint.estimate.worker.tries.needed import SECONDS, all_of, with_named_sample
 
 
 def main(answer_file: str) -> int:
@@ -45,8 +45,8 @@ def main(answer_file: str) -> int:
 
 def answer(request: Request) -> Estimate:
     """The estimate. Raises EstimateError."""
-    from oomlint.estimate.worker.last_resort import of_makers
-    from oomlint.estimate.worker.solve import completed
+    from oomlint.estimate.worker.tries.last_resort import of_makers
+    from oomlint.estimate.worker.what_if.solve import completed
 
     started = time.monotonic()
     try:
@@ -65,8 +65,8 @@ def answer(request: Request) -> Estimate:
 
 def _first(request: Request, seconds: float = SECONDS) -> tuple[Request, Estimate]:
     """The estimate, and the request that it is of: the script's own step, or that with what is assumed."""
-    from oomlint.estimate.worker.building import build
-    from oomlint.estimate.worker.last_resort import with_known
+    from oomlint.estimate.worker.step.building import build
+    from oomlint.estimate.worker.tries.last_resort import with_known
 
     if "unsliced" in request.names:
         raise EstimateError(**json.loads(request.names["unsliced"]))
@@ -95,8 +95,8 @@ def _with_names(changed: Request | None) -> tuple[Request, Estimate] | None:
 
 def _estimated(request: Request) -> Estimate:
     """One estimate: the model is built anew for each, as a batch or an optimizer changes what is built."""
-    from oomlint.estimate.worker.building import build
-    from oomlint.estimate.worker.failures import said
+    from oomlint.estimate.worker.script.failures import said
+    from oomlint.estimate.worker.step.building import build
 
     started = time.monotonic()
     with said(request):
@@ -105,7 +105,7 @@ def _estimated(request: Request) -> Estimate:
 
 def followed(subject: Subject, request: Request) -> None:
     """Follow the step of a model that examples made, with the quicker engine. Raises what that fails with."""
-    from oomlint.estimate.worker.failures import said
+    from oomlint.estimate.worker.script.failures import said
 
     with said(request):
         measured(subject, replace(request, engine="graph"), time.monotonic())
@@ -113,9 +113,9 @@ def followed(subject: Subject, request: Request) -> None:
 
 def measured(subject: Subject, request: Request, started: float) -> Estimate:
     """What the engine says of a subject, as an answer to the request."""
-    from oomlint.estimate.worker.beside import together
-    from oomlint.estimate.worker.compilation import program_of
-    from oomlint.estimate.worker.plain_loss import or_plainly
+    from oomlint.estimate.worker.keras.compilation import program_of
+    from oomlint.estimate.worker.step.beside import together
+    from oomlint.estimate.worker.step.plain_loss import or_plainly
 
     program, reason = program_of(subject, request)
     engine, footprint = or_plainly(subject, lambda: _footprint(subject, request, program, reason))
@@ -204,7 +204,7 @@ def _in_clusters(
 
 
 def _batch_of(subject: Subject) -> int:
-    from oomlint.estimate.worker.generation import tree
+    from oomlint.estimate.worker.keras.generation import tree
 
     specs = tree().flatten(subject.data[0])
     return int(specs[0].shape[0]) if specs and specs[0].shape else 0
@@ -227,7 +227,7 @@ def _policy_of(model: Any) -> str:
 
 
 def _backend() -> str:
-    from oomlint.estimate.worker.weightless import backend_name
+    from oomlint.estimate.worker.keras.weightless import backend_name
 
     return backend_name()
 

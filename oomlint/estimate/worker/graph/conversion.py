@@ -9,7 +9,7 @@ from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 from oomlint.estimate.worker.graph.pieces import source_of, whole_of
-from oomlint.estimate.worker.state import item_size
+from oomlint.estimate.worker.keras.state import item_size
 
 # Calls and choices whose functions are taken as one operation with an inside.
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")

@@ -19,7 +19,7 @@ from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.graph.parts import layers_of, parts_of, timeline_of
 from oomlint.estimate.worker.graph.tracing import traced
 from oomlint.estimate.worker.graph.unrolled import unrolled
-from oomlint.estimate.worker.state import state_bytes
+from oomlint.estimate.worker.keras.state import state_bytes
 from oomlint.estimate.worker.subject import Footprint, Subject
 
 # Far wider than what the engine is off by beside steps measured on a CPU (benchmarks/estimate/compare_cpu.py): a GPU's

@@ -7,10 +7,10 @@ script trains so; where the trace shows it, something of the script's own loss w
 from __future__ import annotations
 
 from oomlint.estimate.errors import EstimateError
-from oomlint.estimate.worker.generation import tree
 from oomlint.estimate.worker.graph.kinds import LOOPS, NOTHING
 from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.graph.parts import BACKWARD
+from oomlint.estimate.worker.keras.generation import tree
 from oomlint.estimate.worker.subject import Subject
 
 

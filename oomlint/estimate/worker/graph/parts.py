@@ -9,7 +9,7 @@ from typing import Any
 from oomlint.estimate.result import LayerShare
 from oomlint.estimate.worker.graph.lives import Buffer, Lives
 from oomlint.estimate.worker.graph.operations import Program
-from oomlint.estimate.worker.layers import Names, layer_rows, thinned
+from oomlint.estimate.worker.keras.layers import Names, layer_rows, thinned
 
 BACKWARD = "gradient_tape"  # the scope of what a GradientTape computes
 POINTS = 1200  # of a timeline, at most

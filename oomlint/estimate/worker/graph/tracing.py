@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from oomlint.estimate.worker.generation import tree
 from oomlint.estimate.worker.graph.chosen import all_chosen
 from oomlint.estimate.worker.graph.conversion import Converter
 from oomlint.estimate.worker.graph.kinds import CHANGES
 from oomlint.estimate.worker.graph.large_constants import put_back, set_aside
 from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.graph.parts import BACKWARD
-from oomlint.estimate.worker.inner_functions import traced_in_place
-from oomlint.estimate.worker.inner_layers import one_generator
+from oomlint.estimate.worker.keras.generation import tree
+from oomlint.estimate.worker.keras.inner_functions import traced_in_place
+from oomlint.estimate.worker.keras.inner_layers import one_generator
 from oomlint.estimate.worker.subject import Spec, Subject, packed
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from oomlint.estimate.worker.stand_ins import Missing
+from oomlint.estimate.worker.absent.stand_ins import Missing
 
 _LIBRARIES = ("tensorflow_addons", "keras_contrib")
 _OPTIMIZERS = {"AdamW": "AdamW", "LAMB": "Lamb", "LazyAdam": "Adam", "RectifiedAdam": "Adam", "SGDW": "SGD"}

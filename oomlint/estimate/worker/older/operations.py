@@ -12,11 +12,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from oomlint.estimate.worker.generation import tree
+from oomlint.estimate.worker.absent.stand_ins import Data, Missing
+from oomlint.estimate.worker.keras.generation import tree
 from oomlint.estimate.worker.older.names import namesakes, signed
 from oomlint.estimate.worker.older.numpy_names import understand_old_numpy
 from oomlint.estimate.worker.older.tensorflow_1 import understand_tensorflow_1
-from oomlint.estimate.worker.stand_ins import Data, Missing
 
 _said: list[set[str]] = [set()]  # what the answer says that was translated, of the build that goes on
 

@@ -52,7 +52,7 @@ def _translated(original: Any, used: set[str]) -> Any:
             used.add(f"{gone}=")
         if kwargs.get("epsilon", 0) is None:
             kwargs.pop("epsilon")
-        from oomlint.estimate.worker.stand_ins import Missing
+        from oomlint.estimate.worker.absent.stand_ins import Missing
 
         rate = kwargs.get("learning_rate", args[0] if args else None)
         # The rate takes no memory, whatever it is; a schedule of the script's may count steps in the data.

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
 
-from oomlint.estimate.worker.classes import Classes
+from oomlint.estimate.worker.values.classes import Classes
 
 
 def own_variables(keras: Any, stack: ExitStack, used: set[str]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from oomlint.estimate.worker.layers import Names, leaves, thinned
+from oomlint.estimate.worker.keras.layers import Names, leaves, thinned
 from oomlint.estimate.worker.xla.buffers import Assignment, Buffer, alive, spans
 
 POINTS = 400  # of a timeline, at most

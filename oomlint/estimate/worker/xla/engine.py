@@ -8,8 +8,8 @@ import sys
 from importlib.util import find_spec
 
 from oomlint.estimate.result import Certainty
-from oomlint.estimate.worker.layers import layer_rows, leaves
-from oomlint.estimate.worker.state import state_bytes
+from oomlint.estimate.worker.keras.layers import layer_rows, leaves
+from oomlint.estimate.worker.keras.state import state_bytes
 from oomlint.estimate.worker.subject import Footprint, Subject
 from oomlint.estimate.worker.xla import buffers
 from oomlint.estimate.worker.xla.attribution import shares

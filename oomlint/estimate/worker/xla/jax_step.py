@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from oomlint.estimate.worker.keras.weightless_jax import shape_of, without_memory
 from oomlint.estimate.worker.subject import Spec, Subject
-from oomlint.estimate.worker.weightless_jax import shape_of, without_memory
 from oomlint.estimate.worker.xla.lowered import Program
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from oomlint.estimate.errors import EstimateError
-from oomlint.estimate.worker.state import own_optimizers, variable_bytes
+from oomlint.estimate.worker.keras.state import own_optimizers, variable_bytes
+from oomlint.estimate.worker.keras.weightless_tensorflow import give_value
 from oomlint.estimate.worker.subject import Spec, Subject, packed
-from oomlint.estimate.worker.weightless_tensorflow import give_value
 from oomlint.estimate.worker.xla.lowered import Program
 
 # Results that are updated variables are copied in the exported text, by an operation of a dialect that JAX lacks.

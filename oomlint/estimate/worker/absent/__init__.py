@@ -1,0 +1,1 @@
+"""What stands in for what is not there: data, training, environments, texts, trackers of experiments."""

@@ -1,0 +1,1 @@
+"""Runs the slice of a script, statement by statement, until its model is made."""

@@ -1,0 +1,1 @@
+"""What is estimated anew: changes of the model, and the largest batch that fits."""
