@@ -78,8 +78,9 @@ def build(request: Request) -> Subject:
             return Subject(made.model, (x,), "predict", assumptions)
         compiling.compile_model(made, request, outputs, assumptions)
         altering.accumulate(made.model, request)
-        y = data_specs.targets(made, outputs, batch, assumptions)
-        if y is None:
+        alone = pairs.takes_one(made.model)
+        y = None if alone else data_specs.targets(made, outputs, batch, assumptions)
+        if y is None and not alone:
             y = pairs.second_of(made, x, outputs, batch, assumptions)
         compiling.build_slots(made.model, x, y)
         others = beside.subjects(made, x, outputs, request, batch, assumptions)

@@ -236,9 +236,9 @@ def _name(leaf: Any) -> str:
 
 
 def targets(made: Made, outputs: Any, batch: int, assumptions: list[str]) -> Any:
-    """What the losses compare the outputs with; None for a model that adds its losses itself."""
+    """What the losses compare the outputs with; None for a model that adds its losses itself, or has no `call`."""
     loss = made.loss
-    if loss is None:
+    if loss is None or outputs is None:
         return None
     leaves = tree().flatten(outputs)
     if len(leaves) == 1 and _is_own(loss) and (known := made.second) is not None and _is_known_pair(known):

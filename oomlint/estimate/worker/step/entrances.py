@@ -25,6 +25,7 @@ from oomlint.estimate.worker.script.making import Made
 from oomlint.estimate.worker.step import described
 from oomlint.estimate.worker.step.compiling import own_step
 from oomlint.estimate.worker.step.data_specs import looks_up
+from oomlint.estimate.worker.step.parts_called import taken_by_parts
 from oomlint.estimate.worker.subject import Spec
 
 _TRAINING = ("training", "train", "is_training", "trainable")
@@ -49,12 +50,15 @@ def inputs(made: Made, request: Request, batch: int, assumptions: list[str]) -> 
     Raises EstimateError where some are not known, with their names.
     """
     model = made.model
-    if inputs_of(model) or own_step(model):
+    if inputs_of(model):
         return None
     entrance = entrance_of(model)
     if entrance is None or (entrance.kind != "apart" and _is_known(made.element)):
         return None
-    told = dict(_of_the_call(made, entrance, batch)) | dict(_before(model, entrance, batch))
+    if own_step(model):
+        return _of_parts(made, entrance, batch)
+    told = dict(taken_by_parts(model, entrance.names, batch))
+    told |= dict(_of_the_call(made, entrance, batch)) | dict(_before(model, entrance, batch))
     told |= {name: spec for name in entrance.names if (spec := described.whole(name, batch)) is not None}
     if entrance.kind == "apart":
         told |= {name: spec for name, spec in _of_environment(entrance, batch) if name not in told}
@@ -102,6 +106,19 @@ def entrance_of(model: Any) -> Entrance | None:
         optional = tuple(name for name in names if name not in required)
         return Entrance("apart", names, optional, training, tuple(one.name for one in plain))
     return _parts(model, function, required[0]) if len(required) == 1 else None
+
+
+def _of_parts(made: Made, entrance: Entrance, batch: int) -> Any:
+    """For a step of the model's own, which nothing may come between: what parts and data say of all, or None."""
+    told = dict(taken_by_parts(made.model, entrance.names, batch))
+    element = made.element if isinstance(made.element, dict) else {}
+    for name in entrance.names:
+        known: Any = element.get(name)
+        if _is_whole(known):
+            told[name] = Spec((batch, *known[0][1:]), floatx() if known[1] == FLOATX else known[1])
+    if entrance.kind == "apart" or any(name not in told for name in (*entrance.names, *element)):
+        return None
+    return told if entrance.kind == "keys" else [told[name] for name in entrance.names]
 
 
 def _is_own(cls: type) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from oomlint.estimate.slicing.vocabulary import FLOATX
 from oomlint.estimate.worker.absent import stand_ins
-from oomlint.estimate.worker.keras.generation import floatx, tree
+from oomlint.estimate.worker.keras.generation import floatx, keras_of, tree
 from oomlint.estimate.worker.script.making import Made
 from oomlint.estimate.worker.step.compiling import own_step
 from oomlint.estimate.worker.subject import Spec
@@ -41,15 +41,52 @@ def _is_leaf(nest: Any) -> bool:
     return isinstance(nest, tuple) and len(nest) == 2 and isinstance(nest[1], str)
 
 
+def takes_one(model: Any) -> bool:
+    """Whether the model's own `train_step` works on its data as one array: `tf.random.normal(tf.shape(images))`.
+
+    Keras hands on what a data set gives, which are pictures alone even where a loss is compiled: the step calls it.
+    """
+    function = _train_step(type(model))
+    if function is None:
+        return False
+    data = function.args.args[1].arg
+    return not any(_takes_apart(node, data) for node in ast.walk(function)) and any(
+        _works_on(node, data, model) for node in ast.walk(function)
+    )
+
+
+def _takes_apart(node: ast.AST, data: str) -> bool:
+    """Whether a part of a batch is asked for: in an assignment, by its number or name, or in a function of Keras."""
+    match node:
+        case ast.Assign(value=ast.Name(id=name), targets=[ast.Tuple() | ast.List()]):
+            return name == data
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant()):
+            return name == data
+        case ast.Call(func=ast.Attribute(attr=called) | ast.Name(id=called), args=[ast.Name(id=name), *_]):
+            return name == data and ("unpack" in called or called in ("train_step", "isinstance", "len"))
+    return False
+
+
+def _works_on(node: ast.AST, data: str, model: Any) -> bool:
+    """Whether this is possible with an array alone: arithmetic, its shape, a function of TensorFlow's, a layer."""
+    match node:
+        case ast.BinOp(left=ast.Name(id=name)) | ast.BinOp(right=ast.Name(id=name)):
+            return name == data
+        case ast.Attribute(value=ast.Name(id=name), attr="shape" | "dtype"):
+            return name == data
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="tf" | "ops")), args=[ast.Name(id=name), *_]):
+            return name == data
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="self"), attr=called), args=[ast.Name(id=name), *_]
+        ):
+            return name == data and isinstance(getattr(model, called, None), keras_of(model).layers.Layer)
+    return False
+
+
 def _in_two(model: type) -> bool:
     """Whether a `train_step` takes its data apart into two, in a statement of its own."""
-    step: Any = getattr(model, "train_step", None)
-    step = getattr(step, "python_function", step)
-    try:
-        function = ast.parse(textwrap.dedent(inspect.getsource(step))).body[0]
-    except (OSError, TypeError, SyntaxError, IndexError):
-        return False
-    if not isinstance(function, ast.FunctionDef) or len(function.args.args) != 2:
+    function = _train_step(model)
+    if function is None:
         return False
     data = function.args.args[1].arg
     return any(
@@ -60,3 +97,16 @@ def _in_two(model: type) -> bool:
         and len(node.targets[0].elts) == 2
         for node in ast.walk(function)
     )
+
+
+def _train_step(model: type) -> ast.FunctionDef | None:
+    """The source of a step of the model's own that takes one batch; None where it has none or nobody has it."""
+    step: Any = getattr(model, "train_step", None)
+    step = getattr(step, "python_function", step)
+    if str(getattr(step, "__module__", "")).partition(".")[0] in ("keras", "tf_keras"):
+        return None
+    try:
+        function = ast.parse(textwrap.dedent(inspect.getsource(step))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return None
+    return function if isinstance(function, ast.FunctionDef) and len(function.args.args) == 2 else None

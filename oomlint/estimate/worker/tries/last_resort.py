@@ -41,6 +41,8 @@ _SECONDS = 40.0  # of the processor's time for all of them
 _OF_EACH = 8.0  # for finding sizes that one takes
 # Refused for what they would need, not for what cannot be followed.
 _REFUSED = re.compile(r"takes a gradient with regard to its inputs|whose memory is not followed")
+# Modules that are chosen by name: `importlib.import_module(args.model)`.
+_BY_NAME = re.compile(r"\b(?:import_module|__import__|find_spec|spec_from_file_location)\(")
 _KEPT = ("backend", "legacy", "clustering", "sample", "sample_named", "length", "length_named")
 
 
@@ -72,8 +74,11 @@ def of_makers(error: EstimateError, request: Request, first: First) -> tuple[Req
         program = Program(Path(path), _root(Path(path)))
         program.read_on()
         tries = _Tries(program, error, request, first)
-        # At last the modules that are chosen by name: `importlib.import_module(args.model)`.
-        return tries.best() or _Tries(_around(program), error, request, first, tries).best()
+        found = tries.best()
+        # Else a module beside it is another program, whose models are not this script's.
+        if found is None and any(_BY_NAME.search(unit.text) for unit in program.units):
+            found = _Tries(_around(program), error, request, first, tries).best()
+        return found
     except (SyntaxError, ValueError, OSError, RecursionError):
         return None
 

@@ -1,0 +1,113 @@
+"""Steps of a model's own by what they work on: pictures alone, arrays by key, networks without a `call` around them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from estimate.scripts import answered, build
+
+from oomlint.estimate.errors import EstimateError
+
+pytest.importorskip("tensorflow")
+
+PICTURES = """
+    import keras, tensorflow as tf
+    class Cleaner(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.net = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.Conv2D(3, 3, padding="same")])
+        {call}
+        def train_step(self, images):
+            with tf.GradientTape() as tape:
+                made = self.net(images + tf.random.normal(tf.shape(images)))
+                loss = tf.reduce_mean((made - images) ** 2)
+            gradients = tape.gradient(loss, self.net.trainable_weights)
+            self.optimizer.apply_gradients(zip(gradients, self.net.trainable_weights))
+            return {{"loss": loss}}
+    images = tf.data.Dataset.from_tensor_slices(tf.zeros((50, 8, 8, 3))).batch(10)
+    model = Cleaner()
+    model.compile(keras.optimizers.Adam(), loss=keras.losses.MeanSquaredError())
+    model.fit(images)
+"""
+
+
+@pytest.mark.parametrize("call", ["", "def call(self, images): return self.net(images)"])
+def test_a_step_that_works_on_its_data_as_one_array_gets_no_targets_of_the_loss_that_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+):
+    subject = build(tmp_path, PICTURES.format(call=call), monkeypatch)
+    (images,) = subject.data
+    assert images.shape == (10, 8, 8, 3)
+    found = answered(tmp_path, PICTURES.format(call=call), monkeypatch)
+    assert not found.instead  # it is the script's own step that was followed
+    assert found.parts["input"] == 4 * 10 * 8 * 8 * 3
+
+
+def test_a_step_that_takes_labels_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = PICTURES.format(call="def call(self, images): return self.net(images)")
+    text = text.replace(
+        "def train_step(self, images):", "def train_step(self, data):\n            images, _ = data"
+    )
+    subject = build(tmp_path, text, monkeypatch)
+    assert [part.shape for part in subject.data] == [(10, 8, 8, 3)] * 2
+
+
+PAIRS = """
+    import keras, tensorflow as tf
+    from somewhere import load
+    picture = keras.Sequential([keras.Input((6, 6, 3)), keras.layers.Flatten(), keras.layers.Dense(4)])
+    words = keras.Sequential([keras.Input((7,), dtype="int32"), keras.layers.Embedding(50, 4),
+                              keras.layers.GlobalAveragePooling1D()])
+    class Pairs(keras.Model):
+        def __init__(self, picture, words):
+            super().__init__()
+            self.picture, self.words = picture, words
+        def call(self, both):
+            {call}
+        {step}
+    model = Pairs(picture, words)
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(load(), batch_size=5)
+"""
+STEP = """
+        def train_step(self, both):
+            with tf.GradientTape() as tape:
+                first, second = self(both)
+                loss = tf.reduce_mean((first - second) ** 2)
+            gradients = tape.gradient(loss, self.trainable_weights)
+            self.optimizer.apply_gradients(zip(gradients, self.trainable_weights))
+            return {"loss": loss}
+"""
+BY_KEY = 'return self.picture(both["image"]), self.words(both["caption"])'
+ALIASED = 'caption = both["caption"]; return self.picture(both["image"]), self.words(caption)'
+
+
+@pytest.mark.parametrize("call", [BY_KEY, ALIASED])
+@pytest.mark.parametrize("step", ["", STEP])
+def test_a_models_parts_say_what_it_is_given_by_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, step: str
+):
+    subject = build(tmp_path, PAIRS.format(call=call, step=step), monkeypatch)
+    given = subject.data[0]
+    assert {name: (spec.shape, spec.dtype) for name, spec in given.items()} == {
+        "image": ((5, 6, 6, 3), "float32"),
+        "caption": ((5, 7), "int32"),
+    }
+
+
+def test_a_model_of_another_script_in_the_folder_is_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "other_training.py").write_text(
+        "import keras\ndef big():\n    return keras.Sequential([keras.Input((20,)), keras.layers.Dense(30)])\n"
+        "model = big()\nmodel.compile('sgd', 'mse')\nmodel.fit(load(), batch_size=512)\n"
+    )
+    text = """
+        import networks_of_nobody as nets
+        model = nets.Unet("resnet", classes=3)
+        model.compile("adam", "mse")
+        model.fit(nets.load("x"), batch_size=8)
+    """
+    with pytest.raises(EstimateError, match="networks_of_nobody"):
+        answered(tmp_path, text, monkeypatch)
