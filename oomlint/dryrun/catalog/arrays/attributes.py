@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oomlint.dryrun.catalog.arrays.making import NumpyInt
-from oomlint.dryrun.catalog.registry import attribute, method
+from oomlint.dryrun.catalog.arrays.making import NumpyInt, as_array
+from oomlint.dryrun.catalog.registry import attribute, function, method
 from oomlint.dryrun.values.arrays import ITEMSIZE, Array
 from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value
 from oomlint.dryrun.values.dtypes import is_float
-from oomlint.dryrun.values.shapes import total, transpose
+from oomlint.dryrun.values.shapes import dimension_at, total, transpose
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -70,6 +70,32 @@ def size(value: Value, run: Run) -> Value:
     """The number of elements."""
     assert isinstance(value, Array)
     return total(value.shape) or Unknown(type="int")
+
+
+@function("numpy.shape", parameters="a")
+def shape_of_argument(call: Call, run: Run) -> Value:
+    """`np.shape(x)`, of arrays, lists and numbers."""
+    array = as_array(call.value("a"))
+    return Sequence("tuple", element=Unknown(type="int")) if array is None else shape(array, run)
+
+
+@function("numpy.ndim", parameters="a")
+def ndim_of_argument(call: Call, run: Run) -> Value:
+    """`np.ndim(x)`."""
+    array = as_array(call.value("a"))
+    return Unknown(type="int") if array is None else ndim(array, run)
+
+
+@function("numpy.size", parameters="a axis")
+def size_of_argument(call: Call, run: Run) -> Value:
+    """`np.size(x)` and `np.size(x, axis)`."""
+    array = as_array(call.value("a"))
+    if array is None:
+        return Unknown(type="int")
+    if call.argument("axis") is None:
+        return size(array, run)
+    axis = call.const("axis")
+    return (dimension_at(array.shape, axis) if isinstance(axis, int) else None) or Unknown(type="int")
 
 
 @attribute(Array, "nbytes")
