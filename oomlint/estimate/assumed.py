@@ -67,8 +67,19 @@ def of_sizes(request: Request, *said: str) -> Request:
     return with_words(request, Assumed((*said, _OF_SIZES), *SIZES, sample=True))
 
 
+# Of data that a call takes at once there is no usual size: from one sample to a thousand.
+AT_ONCE = (1 / 32, 32.0)
+_OF_ONE_CALL = (
+    "train_on_batch takes all of {data} at once, and how much that is is not known: {batch} samples are assumed, and "
+    "the range is for 1 to {most:,}. Give their number: --batch-size"
+)
+
+
 def of_batch(request: Request, batch: int) -> Request:
     """The request with a batch assumed in it that nothing says."""
+    if data := request.names.get("at_once"):
+        words = _OF_ONE_CALL.format(data=data, batch=batch, most=round(batch * AT_ONCE[1]))
+        return with_words(request, Assumed((words,), *AT_ONCE, sample=True))
     least, most = BATCH
     words = _OF_BATCH.format(batch=batch, least=round(batch * least), most=round(batch * most))
     return with_words(request, Assumed((words,), *BATCH, sample=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from estimate.scripts import build
+from estimate.scripts import answered, build
 
 FEED = """
 from tensorflow import keras
@@ -149,3 +149,52 @@ def test_the_batch_that_another_method_of_the_trainer_makes(tmp_path: Path, monk
     subject = build(tmp_path, text, monkeypatch)
     assert tuple(subject.data[0].shape) == (3, 4)
     assert any("self.config['train']['batch_size']" in one for one in subject.assumptions)
+
+
+TABLES = """
+from feed_of_tables import feeds
+from tensorflow import keras
+
+def main(size):
+    training, testing = feeds(size)
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(2)])
+    optimizer = keras.optimizers.SGD(0.1)
+    for x, y in training:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        print(loss / training.batch_size)
+
+main(12)
+"""
+
+
+def test_the_size_of_an_object_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The loop says `training.batch_size`, of what reads a folder; the object was made with 12."""
+    (tmp_path / "feed_of_tables.py").write_text(
+        FEED
+        + "def feeds(size):\n    names = os.listdir('tables')\n    return Feed(names, size, 24), Feed(names, size, 24)\n"
+    )
+    subject = build(tmp_path, "import os\nimport tensorflow as tf\n" + TABLES, monkeypatch)
+    assert subject.data[0].shape == (12, 6)
+    assert "batch size 12, as self.batch_size says (another: --batch-size)" in subject.assumptions
+
+
+def test_all_of_the_data_in_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`train_on_batch` has no default of 32: of 16 bytes a sample and 96 of weights, 32 samples are a guess."""
+    text = """
+        import numpy as np
+        from tensorflow import keras
+
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+        model.compile("sgd", "mse", jit_compile=False)
+        samples = np.load("samples.npy")
+        for epoch in range(10):
+            model.train_on_batch(samples, labels)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert found.batch_size == 32
+    assert found.range_bytes[1] > 20 * found.peak_bytes
+    assert any("train_on_batch takes all of samples at once" in one for one in found.instead)
+    told = answered(tmp_path, text, monkeypatch, batch_size=500)
+    assert (told.batch_size, told.instead) == (500, ())

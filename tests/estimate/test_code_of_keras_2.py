@@ -145,3 +145,29 @@ def test_the_generation_of_a_class_that_is_not_there_has_no_members(
         model.fit(x, y, batch_size=8)
     """
     assert len(build(tmp_path, text, monkeypatch).model.trainable_weights) == 2
+
+
+def test_weights_that_are_added_as_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`add_variable(NAME, ...)` was `add_weight`; in Keras 3 the shape comes first. 3 x 5 and 5 weights, 5 that are kept."""
+    text = """
+        import tensorflow as tf
+
+        class Scaled(tf.keras.layers.Layer):
+            def build(self, shape):
+                self.kernel = self.add_variable("kernel", shape=[int(shape[-1]), 5], initializer="ones", trainable=True)
+                self.bias = self.add_variable(name="bias", shape=[5], initializer="zeros")
+                self.kept = self.add_variable(
+                    "kept", [5], initializer="zeros", trainable=False, aggregation=tf.VariableAggregation.MEAN
+                )
+
+            def call(self, x):
+                return tf.matmul(x, self.kernel) + self.bias * self.kept
+
+        model = tf.keras.Sequential([tf.keras.layers.Input((3,)), Scaled()])
+        model.compile(tf.keras.optimizers.Adam(5e-4 * 0.1 ** tf.cast(tf.Variable(0), tf.float32)), "mse")
+        model.fit(x, y, batch_size=8)
+    """
+    model = build(tmp_path, text, monkeypatch).model
+    assert [tuple(one.shape) for one in model.trainable_weights] == [(3, 5), (5,)]
+    assert [tuple(one.shape) for one in model.non_trainable_weights] == [(5,)]
+    assert type(model.optimizer).__name__ == "Adam"

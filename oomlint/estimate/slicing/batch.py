@@ -39,6 +39,18 @@ def find_batch(training: Training, trace: Trace, functions: Functions) -> None:
         training.batch, training.batch_named = _anywhere(trace)
 
 
+def said_of_batch(training: Training, trace: Trace) -> dict[str, str]:
+    """Of a batch that the slice may not know after all: what else says it, and whether a call has no default for it."""
+    said: dict[str, str] = {}
+    if isinstance(training.batch, ast.expr):
+        size, where = _anywhere(trace)
+        said = {} if size is None else {"batch_else": str(size), "batch_else_named": where}
+    call = training.way[-1].call
+    if call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "train_on_batch":
+        said["at_once"] = ast.unparse(call.args[0]) if call.args else "its data"
+    return said
+
+
 def _anywhere(trace: Trace) -> tuple[int | None, str]:
     """The one number that a name of the script's says is a batch size: in a function that calls what trains, say."""
     found: dict[int, str] = {}

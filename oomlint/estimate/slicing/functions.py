@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -176,6 +177,21 @@ class Functions:
                         base = f"{one.module}.{alias.name}" if one.module else alias.name
                         return self.program.module(unit, base, one.level)
         return None
+
+    def by_name(self, call: ast.Call, scope: Scope) -> Iterator[tuple[str, Scope]]:
+        """The names, and where they stand, that a call may look up by what only a run tells."""
+        if (unit := self.looked_up(call, scope)) is not None:
+            yield from ((name, unit.scope) for name in unit.scope.bound)
+        if isinstance(call.func, ast.Name) and call.func.id in ("eval", "exec") and call.args:
+            # `eval("lambda _: activations." + name)`: the code is made of the module's texts, or of an option.
+            texts = (node.value for node in ast.walk(scope.unit.tree) if isinstance(node, ast.Constant))
+            words = {
+                word for text in texts if isinstance(text, str) for word in re.findall(r"[^\W\d]\w*", text)
+            }
+            yield from ((word, scope) for word in words if scope.of(word) is not None)
+            for one in scope.unit.tree.body:
+                if isinstance(one, ast.FunctionDef | ast.ClassDef):
+                    yield one.name, scope.unit.scope
 
     def looked_up(self, call: ast.Call, scope: Scope) -> Unit | None:
         """The project's module in which a name is looked up that only a run tells: `getattr(encoders, name)`."""

@@ -90,9 +90,9 @@ class Needs:
                 self.changed |= one.attr not in self.attributes
                 self.attributes.add(one.attr)
                 self._member(one, scope)
-            elif isinstance(one, ast.Call) and (unit := self.functions.looked_up(one, scope)):
-                for name in unit.scope.bound:
-                    self.require(name, unit.scope)
+            elif isinstance(one, ast.Call):
+                for name, where in self.functions.by_name(one, scope):
+                    self.require(name, where)
 
     def _member(self, node: ast.Attribute, scope: Scope) -> None:
         """`package.module.name`, where the package is of the project: the name is needed there."""

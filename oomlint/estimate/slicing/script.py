@@ -17,7 +17,7 @@ from oomlint.dryrun import dry_run
 from oomlint.estimate.assumed import GRADIENTS, plain_step
 from oomlint.estimate.errors import NO_TRAINING, EstimateError
 from oomlint.estimate.places import row_of
-from oomlint.estimate.slicing.batch import find_batch
+from oomlint.estimate.slicing.batch import find_batch, said_of_batch
 from oomlint.estimate.slicing.beside import beside, one_after_the_other
 from oomlint.estimate.slicing.branches import Branches
 from oomlint.estimate.slicing.clustering import switched_on
@@ -188,6 +188,7 @@ def _sliced(
         )
     if training.batch is None:
         find_batch(training, trace, functions)
+    names |= said_of_batch(training, trace)
     training.others = beside(training, trained)
     if model is None and (more := one_after_the_other(training, list(filter(branches.taken, trained)))):
         names["more"] = more

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.registry import function
 from oomlint.dryrun.values.arrays import Array, Dim
-from oomlint.dryrun.values.base import Const, Mapping, Opaque, Sequence, Step, Unknown, Value, deref
+from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Step, Unknown, Value, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.shapes import dim_of
 
@@ -38,6 +38,11 @@ _SETS: dict[str, tuple[tuple[int | None, ...], dict[str, int]]] = {
     "food101": ((None, None, 3), {"train": 75_750, "validation": 25_250}),
     "imagenet2012": ((None, None, 3), {"train": 1_281_167, "validation": 50_000}),
 }
+# How many values the label of each has.
+_CLASSES = {
+    "cifar100": 100, "horses_or_humans": 2, "rock_paper_scissors": 3, "beans": 3, "tf_flowers": 5, "cats_vs_dogs": 2,
+    "oxford_flowers102": 102, "food101": 101, "imagenet2012": 1_000,
+}  # fmt: skip
 # Tables and texts of a few hundred megabytes at most, whatever is made of a row.
 _SMALL = tuple(
     """movielens/100k movielens/1m imdb_reviews ag_news iris titanic wine_quality penguins german_credit
@@ -53,7 +58,7 @@ _SLICE = re.compile(r"(\w+)\[(\d*)(%?):(\d*)(%?)\]")
 def load(call: Call, run: Run) -> Value:
     """One dataset per split that is asked for; a dictionary of all of them if none is."""
     name = call.const("name")
-    known = _SETS.get(name.partition(":")[0].partition("/")[0]) if isinstance(name, str) else None
+    known = _SETS.get(_plain(name))
     split = call.value("split")
     if split is None or (isinstance(split, Const) and split.value is None):
         names = list(known[1]) if known is not None else ["train", "test", "validation"]
@@ -66,8 +71,16 @@ def load(call: Call, run: Run) -> Value:
     return result
 
 
+def _plain(name: object) -> str:
+    """A set's name without version and configuration."""
+    return name.partition(":")[0].partition("/")[0] if isinstance(name, str) else ""
+
+
 def _info(call: Call, known: Known | None) -> Opaque:
-    """What `info.splits["train"].num_examples` asks; parts such as `train[:80%]` may be asked for as well."""
+    """What `info.splits["train"].num_examples` asks; parts such as `train[:80%]` may be asked for as well.
+
+    And what `info.features["image"].shape` and `info.features["label"].num_classes` do.
+    """
     info = Opaque("tensorflow_datasets.core.DatasetInfo", call)
     if known is not None:
         step = Step(f"tfds.load({call.const('name')!r})", call.place)
@@ -76,6 +89,14 @@ def _info(call: Call, known: Known | None) -> Opaque:
             for name, count in known[1].items()
         }
         info.attributes["splits"] = Mapping(splits, complete=False)
+        sizes: list[Value] = [NONE if size is None else Const(size, (step,)) for size in known[0]]
+        classes = Const(_CLASSES.get(_plain(call.const("name")), 10), (step,))
+        image: dict[str, Value] = {"shape": Sequence("tuple", items=sizes)}
+        features: dict[object, Value] = {
+            "image": Opaque("tensorflow_datasets.core.features.Image", call, image),
+            "label": Opaque("tensorflow_datasets.core.features.ClassLabel", call, {"num_classes": classes}),
+        }
+        info.attributes["features"] = Mapping(features, complete=False)
     return info
 
 

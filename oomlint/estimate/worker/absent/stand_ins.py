@@ -144,6 +144,8 @@ class Missing:
         return self._derived(self.oomlint_name)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if getattr(function, "__name__", "") == "shape":
+            return self.shape  # `numpy.shape(x)`
         return _classes(function) or self._derived(self.oomlint_name)
 
     def _arithmetic(self, *others: Any) -> Missing:
@@ -253,6 +255,8 @@ class Data:
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name = getattr(function, "__name__", "numpy")
+        if name in ("shape", "ndim"):
+            return getattr(self, name)
         if self.below is not None and name in ("max", "amax", "unique"):
             return self.max() if name != "unique" else given(self.below)
         return _classes(function) or Missing(f"{name}(...)")
@@ -275,15 +279,6 @@ def _classes(function: Any) -> Any:
     if getattr(function, "__name__", "") != "unique":
         return None
     return given(GIVEN["unique"]) if "unique" in GIVEN else Missing("unique")
-
-
-class Words(list[Any]):
-    """`sys.argv` of a script that was given nothing: what it takes from there is not known."""
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, int) and key >= len(self):
-            return Missing(f"sys.argv[{key}]")
-        return super().__getitem__(key)
 
 
 class Sizes(tuple[Any, ...]):

@@ -57,7 +57,10 @@ def _translated(original: Any, used: set[str]) -> Any:
         rate = kwargs.get("learning_rate", args[0] if args else None)
         # The rate takes no memory, whatever it is; a schedule of the script's may count steps in the data.
         own = vars(rate).values() if callable(rate) and hasattr(rate, "__dict__") else ()
-        if isinstance(rate, Missing) or any(isinstance(one, Missing) for one in own):
+        unknown = isinstance(rate, Missing) or any(isinstance(one, Missing) for one in own)
+        # Keras 2 took a tensor, a variable or a whole number as well.
+        old = rate is not None and not isinstance(rate, float | dict) and not callable(rate)
+        if unknown or old:
             kwargs |= {} if args else {"learning_rate": 0.001}
             args = (0.001, *args[1:]) if args else args
         original(self, *args, **kwargs)

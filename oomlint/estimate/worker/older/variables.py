@@ -5,6 +5,7 @@ A script that relies on it would train nothing with Keras 3, and its estimate wo
 
 from __future__ import annotations
 
+import enum
 import functools
 import sys
 from collections.abc import Sequence
@@ -67,10 +68,20 @@ def old_weights(keras: Any, used: set[str]) -> None:
             kwargs["shape"] = _plain(kwargs["shape"])
         for gone in _GONE & kwargs.keys():
             del kwargs[gone]
+        if isinstance(kwargs.get("aggregation"), enum.Enum):
+            kwargs["aggregation"] = kwargs["aggregation"].name.lower()  # tf.VariableAggregation.MEAN
         return original(self, *args, **kwargs)
 
+    variable = keras.Layer.add_variable
+
+    @functools.wraps(variable)
+    def add_variable(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """That of Keras 2, `add_weight` by another name; in Keras 3 the shape comes first."""
+        of_keras_2 = not args or isinstance(args[0], str)
+        return (add_weight if of_keras_2 else variable)(self, *args, **kwargs)
+
     add_weight.__module__ = __name__
-    keras.Layer.add_weight = add_weight
+    keras.Layer.add_weight, keras.Layer.add_variable = add_weight, add_variable
 
 
 def _plain(shape: Sequence[Any]) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import TF_KERAS, is_model
 from oomlint.estimate.worker.absent import own_environments, stand_ins
+from oomlint.estimate.worker.absent.command_words import Words
 from oomlint.estimate.worker.absent.stand_ins import Missing, NeededError, TrainedSignal
 from oomlint.estimate.worker.older.layers import OF_OLD_KERAS
 from oomlint.estimate.worker.older.wrappers import Wrapped
@@ -106,7 +107,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     before, arguments = sys.modules.get("__main__"), sys.argv
     # `try: name = sys.argv[1] except IndexError: name = "default"` has to get its error.
     guarded = re.search(r"IndexError|except(\s+Exception)?(\s+as\s+\w+)?\s*:", request.source)
-    sys.modules["__main__"], sys.argv = module, [path] if guarded else stand_ins.Words([path])
+    sys.modules["__main__"], sys.argv = module, [path] if guarded else Words([path])
     try:
         with (
             project_modules.provided(request.names, compile_),
@@ -128,6 +129,8 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
         if "length" not in request.names:
             request.names.update(lengths.named(module.__dict__))
         named = signal.facts.get("batch_named")
+        if made.batch is None and "batch_else" in request.names:
+            made.batch, named = int(request.names["batch_else"]), request.names["batch_else_named"]
         if made.batch is not None and named and not request.batch_size:
             assumptions.append(f"batch size {made.batch}, as {named} says (another: --batch-size)")
         return made

@@ -63,8 +63,11 @@ def build(request: Request) -> Subject:
         guessed = 0
         if batch is None:
             batch = DEFAULT_BATCH
-            guessed = batch if made.by_hand else 0
+            whole_data = request.names.get("at_once", "")
+            guessed = batch if made.by_hand or whole_data else 0
             whose = "a usual one, as nothing says the loop's own" if made.by_hand else "Keras' default"
+            if whole_data:
+                whose = f"assumed: train_on_batch takes all of {whole_data} at once"
             assumptions.append(f"{ASSUMED_BATCH}{batch}, {whose}: give another with --batch-size")
         assumptions += strategies.words(request, batch)
         if whole:
