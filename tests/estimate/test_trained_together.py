@@ -235,3 +235,34 @@ def test_an_optimizer_that_cannot_be_made_keeps_as_much_as_its_code_says(
     assert found.optimizer == name
     assert 0 <= found.parts["optimizer_state"] - 4 * kept * PARAMETERS < 512
     assert any("cannot be made" in one for one in found.assumptions)
+
+
+def test_a_judge_that_is_frozen_by_its_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`frozen` has the layers of the judge in `judged`, whose own flag stays: 3 x 3 x 3 x 8 + 8 and 3 x 3 x 8 + 1 are trained."""
+    text = """
+        import keras
+        from keras import layers
+
+        def judge(shape):
+            seen = layers.Input(shape)
+            return keras.Model(seen, layers.Conv2D(1, 3, padding="same")(layers.Conv2D(8, 3, padding="same")(seen)))
+
+        inner = judge((16, 16, 3))
+        real, drawn = layers.Input((16, 16, 3)), layers.Input((16, 16, 3))
+        judged = keras.Model([real, drawn], [inner(real), inner(drawn)])
+        judged.compile(keras.optimizers.Adam(), loss=["mse", "mse"])
+        frozen = keras.Model(inner.input, inner.output)
+        start = layers.Input((16, 16, 3))
+        made = layers.Conv2D(3, 3, padding="same")(start)
+        maker = keras.Model(start, [frozen(made), made])
+        maker.compile(keras.optimizers.Adam(), loss=["mse", "mse"])
+        for step in range(100):
+            frozen.trainable = True
+            judged.train_on_batch(pairs(step), [ones, ones], batch_size=4)
+            frozen.trainable = False
+            maker.train_on_batch(pictures(step), [ones, pictures(step)])
+    """
+    found = answered(tmp_path, text, monkeypatch, batch_size=4)
+    judge, maker = 3 * 3 * 3 * 8 + 8 + 3 * 3 * 8 + 1, 3 * 3 * 3 * 3 + 3
+    assert found.parts["optimizer_state"] // 8 in range(judge + maker, judge + maker + 8)
+    assert not found.instead

@@ -106,14 +106,17 @@ def as_compiled(model: Any) -> Iterator[None]:
 
     A GAN freezes its discriminator for the model behind it, and goes on to train it by itself.
     """
-    frozen = not model.trainable_variables
-    if frozen:
-        model.trainable = True
+    # One by one: the flag of a model does not reach the layers of a model in it (Keras 3.15), which were frozen alone.
+    flags: list[tuple[Any, bool]] = []
+    if not model.trainable_variables:
+        flags = [(layer, layer.trainable) for layer in model._flatten_layers()]
+    for layer, _ in flags:
+        layer.trainable = True
     try:
         yield
     finally:
-        if frozen:
-            model.trainable = False
+        for layer, before in flags:
+            layer.trainable = before
 
 
 def together(subject: Subject, own: Footprint, engine: Callable[[Subject], Footprint]) -> Footprint:
