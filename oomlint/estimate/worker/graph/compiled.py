@@ -6,6 +6,7 @@ from oomlint.estimate.worker.graph.ahead import AHEAD
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.fusion import kernels
+from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.lent import lend
 from oomlint.estimate.worker.graph.lives import Buffer, Lives, rounded
 from oomlint.estimate.worker.graph.lowering import lowered
@@ -56,6 +57,8 @@ def occupied(program: Program, order: list[int], planned: bool = False) -> Lives
                 level -= left.size
                 left.died = len(found.order) - 1
         scratch = sum(operation.outputs[1:])
+        if planned and operation.type in LOOPS:  # what its rounds change, as another computation's
+            scratch += sum(operation.outputs[:1])
         made: dict[int, Buffer] = {}
         for one in () if operation.type in (BESIDE, AHEAD) else (number, *beside.get(number, ())):
             size = rounded(sum(operations[one].outputs[:1]), ALIGNMENT)

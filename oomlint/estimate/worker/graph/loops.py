@@ -58,9 +58,9 @@ def arrays_of(loop: Operation) -> list[Array]:
     """The arrays that a loop's rounds write into."""
     body = loop.body
     assert body is not None
-    pushed: list[Array] = []
     # At the round's own place: the same values pushed once more are the same array.
     placed: dict[Output, Array] = {}
+    pushed: dict[Output, Array] = {}
     for operation in body.operations:
         if operation.type not in _PUSHES:
             continue
@@ -73,9 +73,9 @@ def arrays_of(loop: Operation) -> list[Array]:
         if operation.type == "TensorListSetItem":
             if body.operations[operation.inputs[1][0]].type != "Const":  # else one place for all rounds
                 placed[source] = array
-        elif source not in placed:
-            pushed.append(array)
-    return [*pushed, *placed.values()]
+        else:
+            pushed.setdefault(source, array)
+    return [*(array for source, array in pushed.items() if source not in placed), *placed.values()]
 
 
 def _argument(body: Program, output: Output) -> int:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.operations import Operation
 
 # A scatter has what it writes into in front, then what; where it goes is computed in its kernel, and comes last.
-_PLACES = {"ZerosCopy": 0, "PoolWindows": 2}
+_PLACES = {"Zeros": 0, "ZerosCopy": 0, "Base": 0, "PoolWindows": 2}
 
 
 class Operands:
@@ -30,8 +31,10 @@ class Operands:
     def fuse(self, number: int, reader: int) -> None:
         """The reader reads what the other read, in place of it."""
         own, others = self._of[reader], self._of[number]
-        if self._channels_first and self._operations[reader].type == "PoolScatter":
-            # What is scattered is written first, with the channels last (input_transpose_fusion.4 in road_signs).
+        of_a_loop = any(self._operations[one].type in LOOPS for one in others)
+        if self._channels_first and self._operations[reader].type == "PoolScatter" and not of_a_loop:
+            # What is scattered is written first, with the channels last (input_transpose_fusion.4 in road_signs). What
+            # a loop made is read from its list (while.5 in the assignment of phones_in_pockets).
             inputs = (others if one == number else (one,) for one in own)
             self._of[reader] = dict.fromkeys(one for some in inputs for one in some)
             return
