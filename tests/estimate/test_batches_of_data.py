@@ -198,3 +198,23 @@ def test_all_of_the_data_in_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert any("train_on_batch takes all of samples at once" in one for one in found.instead)
     told = answered(tmp_path, text, monkeypatch, batch_size=500)
     assert (told.batch_size, told.instead) == (500, ())
+
+
+def test_a_size_of_the_command_line_that_nobody_gave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`fit` has a default for arrays; the batches of a generator are as large as the option says."""
+    text = """
+        import argparse
+        from tensorflow import keras
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("SIZE", type=int)
+        BATCH_SIZE = parser.parse_args().SIZE
+        batches = read_all("pictures", batch_size=BATCH_SIZE)
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+        model.compile("sgd", "mse", jit_compile=False)
+        model.fit(batches, steps_per_epoch=100 // BATCH_SIZE)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert found.range_bytes[1] > 3 * found.peak_bytes
+    assert any("batch is not known: 32 is assumed" in one for one in found.instead)
+    assert answered(tmp_path, text, monkeypatch, batch_size=500).instead == ()

@@ -148,3 +148,34 @@ loop(3, load())
     with pytest.raises(EstimateError) as caught:
         build(tmp_path, text, monkeypatch)
     assert (Path(caught.value.file or "").name, caught.value.line) == ("base.py", 4)
+
+
+ROUNDS = """
+    import keras
+
+    def fitted(model, epochs):
+        model.compile("sgd", "mse", jit_compile=False)
+        model.fit(read(), epochs=epochs, batch_size=4)
+        RETURNED
+
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(8), keras.layers.Dense(2)])
+    model.layers[0].trainable = False
+    FIRST fitted(model, 10)
+    model.layers[0].trainable = True
+    fitted(model, 50)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "returned"), [("", "print(epochs)"), ("model =", "return model"), ("told =", "pass")]
+)
+def test_the_last_of_several_rounds(
+    first: str, returned: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """What was frozen for the first rounds is trained in the last, and takes more: 6 x 8 + 8 and 8 x 2 + 2 weights."""
+    text = (
+        ROUNDS.replace("FIRST", first).replace("RETURNED", returned).replace("\n     fitted", "\n    fitted")
+    )
+    subject = build(tmp_path, text, monkeypatch)
+    assert sum(weight.shape.num_elements() for weight in subject.model.trainable_weights) == 56 + 18
+    assert any("several times" in one for one in subject.assumptions)

@@ -44,7 +44,8 @@ def said_of_batch(training: Training, trace: Trace) -> dict[str, str]:
     said: dict[str, str] = {}
     if isinstance(training.batch, ast.expr):
         size, where = _anywhere(trace)
-        said = {} if size is None else {"batch_else": str(size), "batch_else_named": where}
+        said = {"batch_asked": ast.unparse(training.batch)}
+        said |= {} if size is None else {"batch_else": str(size), "batch_else_named": where}
     call = training.way[-1].call
     if call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "train_on_batch":
         said["at_once"] = ast.unparse(call.args[0]) if call.args else "its data"

@@ -51,6 +51,25 @@ def one_after_the_other(training: Training, trained: list[Training]) -> str:
     return ""
 
 
+def skipped(training: Training, trained: list[Training]) -> int:
+    """How often the script comes to the training before the round that is meant, in a call whose value it goes on with.
+
+    `model = train(model, 10)`, then `model.trainable = True` and `train(model, 50)`: the last is estimated.
+    """
+    meant = [step.statement for step in training.way[:-1]]
+    others = {
+        tuple(map(id, statements)): statements
+        for one in trained
+        if one.reached and one.line == training.line and one.unit is training.unit
+        for statements in [[step.statement for step in one.way[:-1]]]
+        if statements != meant
+    }
+    return sum(
+        any(isinstance(one, ast.Assign) and one not in meant for one in statements)
+        for statements in others.values()
+    )
+
+
 def _in_turns(one: Training, other: Training) -> bool:
     """Whether two models are trained batch by batch in turns; those that `fit` trains one after the other are not."""
     if one.by_hand and not isinstance(one.way[-1].scope.node, ast.Module):

@@ -188,7 +188,10 @@ class Emission:
         assert self.training is not None
         assert step.statement is not None
         if id(step.scope) not in self.next:
-            return at(ast.Expr(self._criterion(step.scope)), step.statement)
+            told = (
+                ast.Expr if isinstance(step.scope.node, ast.Module) else ast.Return
+            )  # of a round that is skipped
+            return at(told(self._criterion(step.scope)), step.statement)
         if step.call is None:
             return self._driver(step)
         callee = self.next[id(step.scope)]

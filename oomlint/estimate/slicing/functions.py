@@ -15,6 +15,7 @@ from oomlint.estimate.slicing.program import (
     Unit,
     canonical,
     dotted,
+    is_library,
     root_name,
 )
 from oomlint.estimate.slicing.vocabulary import BUILDING, DATA_CALLS, MUTATING_METHODS
@@ -177,6 +178,24 @@ class Functions:
                         base = f"{one.module}.{alias.name}" if one.module else alias.name
                         return self.program.module(unit, base, one.level)
         return None
+
+    def of_library(self, function: ast.Attribute, scope: Scope) -> bool:
+        """The same as `is_library`, but for modules of the project: `nets.model.compile(...)` changes what is there."""
+        where = scope.of(root_name(function.value))
+        return is_library(function, scope) and (
+            where is None or not self._of_project(where.unit, root_name(function.value))
+        )
+
+    def _of_project(self, unit: Unit, name: str) -> bool:
+        """Whether a name that is imported is a module of the project, or from one."""
+        for one in self._imports_of(unit):
+            for alias in one.names:
+                if (alias.asname or alias.name.partition(".")[0]) == name:
+                    inner = isinstance(one, ast.ImportFrom) and one.module
+                    base = one.module if isinstance(one, ast.ImportFrom) and inner else alias.name
+                    level = one.level if isinstance(one, ast.ImportFrom) else 0
+                    return self.program.module(unit, base or "", level) is not None
+        return False
 
     def by_name(self, call: ast.Call, scope: Scope) -> Iterator[tuple[str, Scope]]:
         """The names, and where they stand, that a call may look up by what only a run tells."""

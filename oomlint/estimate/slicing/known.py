@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oomlint.documents.python_syntax import SyntaxFault
 from oomlint.dryrun.catalog.keras.training import inputs_in
 from oomlint.dryrun.queries.trained_models import yielded_by
 from oomlint.dryrun.values.arrays import Array
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 DATA = "oomlint_data"
 
 
+def _file(source: Source) -> str:
+    return str(source.document.path or source.document.filename)
+
+
 class Known:
     """The dry run's values, by statement and name."""
 
@@ -41,7 +46,7 @@ class Known:
         self._values.clear()
         for assign in self._trace.assigns():
             place = assign.statement or assign.place
-            unit = self.program.unit_of(str(place.source.document.path or place.source.document.filename))
+            unit = self.program.unit_of(_file(place.source))
             if unit is not None:
                 row, _ = self.where(place)
                 self._values.setdefault((id(unit), row, assign.path), []).append(assign.value)
@@ -59,10 +64,18 @@ class Known:
         for place in places:
             sources.setdefault(id(place.source), (place.source, []))[1].append(place.node)
         for key, (source, nodes) in sources.items():
-            self._rows[key] = Positions(source, nodes)
+            try:
+                self._rows[key] = Positions(source, nodes)
+            except (
+                SyntaxFault
+            ):  # Python reads its indentation, LibCST does not: nothing of this module is known
+                if self.program.unit_of(_file(source)) is self.program.main:
+                    raise
 
     def where(self, place: Place) -> tuple[int, int]:
         """Row and column of a place."""
+        if id(place.source) not in self._rows:
+            return 0, 0
         location = self._rows[id(place.source)].start(place.node)
         return location.row, location.column
 

@@ -22,7 +22,6 @@ from oomlint.estimate.slicing.program import (
     bound_names,
     canonical,
     dotted,
-    is_library,
     own_expressions,
     root_name,
 )
@@ -394,7 +393,7 @@ class Needs:
                 return id(scope.owner) in self.whole or name == "self.build"
             if callees and isinstance(function.value, ast.Name) and function.value.id in ("self", "cls"):
                 return False
-            if is_library(function, scope) or isinstance(function.value, ast.Call):
+            if self.functions.of_library(function, scope) or isinstance(function.value, ast.Call):
                 return False  # what a call gave and nobody holds is of no use later
             return self._holds(function.value, scope, statement)
         return False

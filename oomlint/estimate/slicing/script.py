@@ -18,7 +18,7 @@ from oomlint.estimate.assumed import GRADIENTS, plain_step
 from oomlint.estimate.errors import NO_TRAINING, EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.slicing.batch import find_batch, said_of_batch
-from oomlint.estimate.slicing.beside import beside, one_after_the_other
+from oomlint.estimate.slicing.beside import beside, one_after_the_other, skipped
 from oomlint.estimate.slicing.branches import Branches
 from oomlint.estimate.slicing.clustering import switched_on
 from oomlint.estimate.slicing.emission import Emission
@@ -192,6 +192,7 @@ def _sliced(
     training.others = beside(training, trained)
     if model is None and (more := one_after_the_other(training, list(filter(branches.taken, trained)))):
         names["more"] = more
+        names |= {"skipped": str(count)} if (count := skipped(training, trained)) else {}
     for step in training.way:
         allowed = needs.on_path[id(step.scope)] = before(step)
         needs.order[id(step.scope)] = Order(step.scope.node.body, allowed)
@@ -279,7 +280,13 @@ def choose(
     if branches is not None and model is None:
         trainings = [one for one in trainings if branches.taken(one)] or trainings
     whole = [one for one in trainings if one.reached] or trainings
-    return max(whole, key=lambda one: (one.parameters or 0, one.compiled, one.line))
+    # Of several ways to one call the last: what was frozen for the first rounds is trained by then.
+    return max(whole, key=lambda one: (one.parameters or 0, one.compiled, one.line, _rows(one)))
+
+
+def _rows(training: Training) -> list[int]:
+    """The rows on the way to a call, from the module on."""
+    return [0 if step.statement is None else step.statement.lineno for step in training.way]
 
 
 def _runs_something(program: Program, functions: Functions) -> bool:

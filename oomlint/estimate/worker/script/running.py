@@ -45,11 +45,16 @@ def run(request: Request, assumptions: list[str]) -> Made:
     assumed: dict[str, Any] = {}
     notes: list[str] = []
     stand_ins.NONE_IS_UNSET[0] = False
+    skipped = int(request.names.get("skipped", "0"))
     while True:
         said: list[str] = []
+        stand_ins.SKIPPED[0] = skipped
         try:
             made = _run(request, assumed, said)
         except EstimateError as error:
+            if skipped and not error.asked and stand_ins.SKIPPED[0] < skipped:
+                skipped = 0  # what comes between the rounds cannot be followed: the first one
+                continue
             known = assumed | request.arguments
             offered = map(classes.assumption, (error.asked, *error.instead))
             found = next((one for one in offered if one is not None and one[0] not in known), None)
@@ -303,11 +308,11 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         hint = f"Give its shape, for example --data {roles.example(plain)}"
         message = f"{name} comes from data, and the model needs it"
         return EstimateError(message, "build", path, line, hint, asked=f"{plain}.array", instead=instead)
-    if ".shape" in name and stand_ins.of_targets(plain):
+    if ".shape" in name and roles.of_targets(plain):
         hint = f"Give its shape, with what is not known as None: --arg '{plain}=(None, 10)'"
         message = f"{name} comes from data, and the model needs it"
         return EstimateError(message, "build", path, line, hint, asked=f"{plain}.shape", instead=instead)
-    if ".shape" in name or stand_ins.side_of(plain) is not None:
+    if ".shape" in name or roles.side_of(plain) is not None:
         hint = "Give one sample's shape, for example --input-shape 224,224,3"
         message = f"{name} comes from data, and the model needs it"
         return EstimateError(message, "build", path, line, hint, instead=instead)

@@ -63,11 +63,12 @@ def build(request: Request) -> Subject:
         guessed = 0
         if batch is None:
             batch = DEFAULT_BATCH
-            whole_data = request.names.get("at_once", "")
-            guessed = batch if made.by_hand or whole_data else 0
             whose = "a usual one, as nothing says the loop's own" if made.by_hand else "Keras' default"
-            if whole_data:
+            if (asked := request.names.get("batch_asked")) is not None:
+                whose = f"a usual one, as {asked} is not known"
+            if (whole_data := request.names.get("at_once")) is not None:
                 whose = f"assumed: train_on_batch takes all of {whole_data} at once"
+            guessed = 0 if whose == "Keras' default" else batch
             assumptions.append(f"{ASSUMED_BATCH}{batch}, {whose}: give another with --batch-size")
         assumptions += strategies.words(request, batch)
         if whole:

@@ -19,10 +19,10 @@ from oomlint.estimate.places import row_of
 from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import is_model
 from oomlint.estimate.worker.absent import stand_ins
-from oomlint.estimate.worker.absent.stand_ins import of_targets, side_of
 from oomlint.estimate.worker.step import entrances
 from oomlint.estimate.worker.values import roles
 from oomlint.estimate.worker.values.named_values import spelled
+from oomlint.estimate.worker.values.roles import of_targets, side_of
 from oomlint.estimate.worker.values.sizes import usual_size
 
 SECONDS = 25.0  # of the processor's time: on a machine with other work the clock says nothing

@@ -128,3 +128,20 @@ def _count(y: Any) -> int | None:
     if y.below is not None:
         return int(y.below)
     return y.sizes[-1] if len(y.sizes) > 1 else None
+
+
+def of_targets(name: str) -> bool:
+    """Whether a name is what people call labels."""
+    word = name.rpartition(".")[2].lower()
+    return word.startswith(("y", "label", "target")) or "label" in word
+
+
+_SIDES = re.compile(
+    r"(?:(?:im|img|image|input)_?)?(?:(h|height|rows?)|(w|width|cols?|columns)|(c|ch|channels?))"
+)
+
+
+def side_of(name: str) -> int | None:
+    """Which size of an image a name stands for: its height, width or channels."""
+    found = _SIDES.fullmatch(name.lower())
+    return None if found is None or len(name) < 2 else (found.lastindex or 0) - 1
