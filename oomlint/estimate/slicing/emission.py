@@ -6,6 +6,7 @@ import ast
 import copy
 import json
 
+from oomlint.estimate.slicing import writing
 from oomlint.estimate.slicing.arguments import bare, defaulted, hidden, matched, of_base, required
 from oomlint.estimate.slicing.missing import missing
 from oomlint.estimate.slicing.needs import Needs
@@ -188,10 +189,7 @@ class Emission:
         assert self.training is not None
         assert step.statement is not None
         if id(step.scope) not in self.next:
-            told = (
-                ast.Expr if isinstance(step.scope.node, ast.Module) else ast.Return
-            )  # of a round that is skipped
-            return at(told(self._criterion(step.scope)), step.statement)
+            return at(writing.last(self._criterion(step.scope), step.scope), step.statement)
         if step.call is None:
             return self._driver(step)
         callee = self.next[id(step.scope)]

@@ -189,12 +189,14 @@ class Functions:
     def _of_project(self, unit: Unit, name: str) -> bool:
         """Whether a name that is imported is a module of the project, or from one."""
         for one in self._imports_of(unit):
-            for alias in one.names:
-                if (alias.asname or alias.name.partition(".")[0]) == name:
-                    inner = isinstance(one, ast.ImportFrom) and one.module
-                    base = one.module if isinstance(one, ast.ImportFrom) and inner else alias.name
-                    level = one.level if isinstance(one, ast.ImportFrom) else 0
-                    return self.program.module(unit, base or "", level) is not None
+            if not isinstance(one, ast.Import | ast.ImportFrom):
+                continue
+            named = (
+                alias.name for alias in one.names if (alias.asname or alias.name.partition(".")[0]) == name
+            )
+            for whole in named:
+                base, level = (whole, 0) if isinstance(one, ast.Import) else (one.module or whole, one.level)
+                return self.program.module(unit, base, level) is not None
         return False
 
     def by_name(self, call: ast.Call, scope: Scope) -> Iterator[tuple[str, Scope]]:

@@ -27,6 +27,11 @@ def is_or_holds(statement: ast.stmt, target: ast.stmt) -> bool:
     return statement is target or inside(statement, target)
 
 
+def last(call: ast.expr, scope: Scope) -> ast.stmt:
+    """The training as a statement. What a function gives back matters in a round that is passed over."""
+    return ast.Expr(call) if isinstance(scope.node, ast.Module) else ast.Return(call)
+
+
 def at(node: ast.stmt, where: ast.AST) -> ast.stmt:
     """A new statement at the place of an old node."""
     for one in ast.walk(node):
