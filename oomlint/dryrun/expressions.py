@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -12,6 +13,7 @@ import libcst as cst
 from oomlint.dryrun import calls, generators, imports, loops, objects, operators, subscripts
 from oomlint.dryrun.state import Scope
 from oomlint.dryrun.trace import Argument, Branch, Call
+from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import (
     NONE,
     Const,
@@ -306,9 +308,19 @@ def evaluate_index(run: Run, node: cst.BaseSlice) -> Value:
         return evaluate(run, node.value)
     assert isinstance(node, cst.Slice)
     lower, upper, step = (
-        NONE if part is None else evaluate(run, part) for part in (node.lower, node.upper, node.step)
+        NONE if part is None else _bound(run, evaluate(run, part))
+        for part in (node.lower, node.upper, node.step)
     )
     return Slice(lower, upper, step)
+
+
+def _bound(run: Run, value: Value, depth: int = 4) -> Value:
+    """A bound with what it was computed from: of `data[i : i + n]` i may be one of an array's numbers."""
+    made = run.trace.maker(value) if isinstance(value, Array) and value.shape == () else None
+    if made is None or not made.name.startswith("operator.") or not depth:
+        return value
+    operands = tuple(replace(one, value=_bound(run, deref(one.value), depth - 1)) for one in made.arguments)
+    return Unknown("int", tags_of(value), operation=replace(made, arguments=operands))
 
 
 def _lambda(run: Run, node: cst.Lambda) -> Value:

@@ -373,6 +373,10 @@ f32[i64 % 2, i64 % 5]
 f32[:, None, :] - f32[None, :, :]
 f32[0, 0]
 u8[i64 % 2, :, 1]
+np.stack([i64[i:i + 2] for i in np.random.randint(0, 4, size=3)])
+np.stack([i64[i - 2:i] for i in np.random.randint(2, 6, size=3)])
+np.stack([f32[i + 1:i + 1 + n // 2] for i in rng.integers(0, 2, 4)])
+np.array([i32[i * 2:i * 2 + 2] for i in np.random.randint(3, size=(4,))])
 """
 
 REDUCTION = """

@@ -111,3 +111,77 @@ def test_a_model_of_another_script_in_the_folder_is_no_answer(
     """
     with pytest.raises(EstimateError, match="networks_of_nobody"):
         answered(tmp_path, text, monkeypatch)
+
+
+def test_what_is_handed_on_whole_is_what_the_part_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import keras, tensorflow as tf
+        from somewhere import load
+        first, second = keras.Input((6,), name="first"), keras.Input((4,), name="second")
+        joined = keras.layers.Concatenate()([first, second])
+        net = keras.Model([first, second], keras.layers.Dense(3)(joined))
+        class Judge(keras.Model):
+            def __init__(self, net):
+                super().__init__()
+                self.net = net
+            def call(self, both):
+                return self.net(both)
+            def train_step(self, data):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(self.net(data) ** 2)
+                gradients = tape.gradient(loss, self.net.trainable_weights)
+                self.optimizer.apply_gradients(zip(gradients, self.net.trainable_weights))
+                return {"loss": loss}
+        model = Judge(net)
+        model.compile(optimizer="sgd")
+        model.fit(load(), batch_size=5)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert [spec.shape for spec in subject.data[0]] == [(5, 6), (5, 4)]
+    found = answered(tmp_path, text, monkeypatch)
+    assert not found.instead
+    assert found.parts["input"] == 256 + 256  # 4 x 5 x 6 and 4 x 5 x 4, each rounded up to 256 bytes
+
+
+WORDS = """
+    import keras
+    from somewhere import load
+    letters = {letters}
+    numbers = keras.layers.StringLookup(vocabulary=letters, oov_token="")
+    model = keras.Sequential([keras.Input((9,)), keras.layers.Dense(numbers.vocabulary_size() + 1)])
+    model.compile("sgd", "mse")
+    model.fit(load(), load(), batch_size=5)
+"""
+
+
+def test_a_vocabulary_that_the_script_writes_down_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    told = build(tmp_path, WORDS.format(letters='[x for x in "abcdefgh "]'), monkeypatch)
+    assert told.model.count_params() == (9 + 1) * 11  # nine letters, the one for all others, and one more
+    with pytest.raises(EstimateError, match="vocabulary_size"):
+        build(tmp_path, WORDS.format(letters="sorted(set(load()))"), monkeypatch)
+
+
+def test_pieces_of_a_file_that_begin_at_random_numbers_have_their_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import keras, numpy as np
+        LENGTH = 12
+        def pieces(path):
+            data = np.memmap(path, dtype=np.uint16, mode="r")
+            while True:
+                begins = np.random.randint(len(data) - LENGTH - 1, size=7)
+                x = np.stack([data[i : i + LENGTH] for i in begins]).astype("int32")
+                yield x, np.zeros(7)
+        class Net(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.table, self.out = keras.layers.Embedding(50, 4), keras.layers.Dense(1)
+            def call(self, words):
+                return self.out(self.table(words))[:, -1]
+        model = Net()
+        model.compile("sgd", "mse")
+        model.fit(pieces("words.bin"), steps_per_epoch=10)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert (subject.data[0].shape, subject.data[0].dtype) == ((7, 12), "int32")

@@ -81,7 +81,7 @@ def _added(start: Value, stop: Value) -> Const | None:
         left, right = _operands(name, other)
         if name == "add" and isinstance(left, Const):
             left, right = right, left
-        if isinstance(one, Unknown) and isinstance(right, Const) and _same(left, one):
+        if isinstance(one, Unknown | Array) and isinstance(right, Const) and _same(left, one):
             return right
     return None
 

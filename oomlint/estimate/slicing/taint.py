@@ -15,6 +15,7 @@ from typing import Any
 from oomlint.estimate.slicing.filling import filled
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.known import DATA, Known
+from oomlint.estimate.slicing.learned import is_learned
 from oomlint.estimate.slicing.missing import missing
 from oomlint.estimate.slicing.program import (
     Scope,
@@ -237,8 +238,8 @@ class Taint:
                             yield one
                     elif DATA_CALLS.fullmatch(name):
                         yield one
-                case ast.Attribute(attr=attribute) if (
-                    attribute in DATA_ATTRIBUTES and root_name(one) != "self"
+                case ast.Attribute(attr=name) if name in DATA_ATTRIBUTES and is_learned(
+                    one, scope, self.known
                 ):
                     yield one
                 case ast.Attribute(ctx=ast.Load()) if (0, dotted(one)) in self.tainted:
@@ -279,7 +280,7 @@ class Taint:
                     return all(effect.reads and not effect.builds for effect in effects)
                 return bool(DATA_CALLS.fullmatch(name)) and not self._makes_parts(node, scope)
             case ast.Attribute(attr=attribute, ctx=ast.Load()):
-                return attribute in DATA_ATTRIBUTES and root_name(node) != "self"
+                return attribute in DATA_ATTRIBUTES and is_learned(node, scope, self.known)
         return False
 
 

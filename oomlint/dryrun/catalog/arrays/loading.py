@@ -52,9 +52,10 @@ def _known(call: Call, shape: tuple[int, ...], dtype: str) -> Array:
 
 @function("numpy.memmap", parameters="filename dtype mode offset shape")
 def memmap(call: Call, run: Run) -> Value:
-    """A file mapped into memory: nothing is read until it is used."""
+    """A file mapped into memory: nothing is read until it is used. Without a shape it is one row of numbers."""
     shape = call.argument("shape")
-    return Array("memmap", None if shape is None else shape_of(shape.value), asked(call, "uint8"), step(call))
+    dims = (None,) if shape is None else shape_of(shape.value)
+    return Array("memmap", dims, asked(call, "uint8"), step(call))
 
 
 @function("numpy.lib.format.open_memmap", parameters="filename mode dtype shape")

@@ -22,10 +22,10 @@ from oomlint.estimate.slicing.vocabulary import FLOATX
 from oomlint.estimate.worker.absent import own_environments, stand_ins
 from oomlint.estimate.worker.keras.generation import floatx, inputs_of, keras_of, layers_of, present
 from oomlint.estimate.worker.script.making import Made
-from oomlint.estimate.worker.step import described
+from oomlint.estimate.worker.step import data_specs, described
 from oomlint.estimate.worker.step.compiling import own_step
 from oomlint.estimate.worker.step.data_specs import looks_up
-from oomlint.estimate.worker.step.parts_called import taken_by_parts
+from oomlint.estimate.worker.step.parts_called import handed_on, taken_by_parts
 from oomlint.estimate.worker.subject import Spec
 
 _TRAINING = ("training", "train", "is_training", "trainable")
@@ -53,6 +53,8 @@ def inputs(made: Made, request: Request, batch: int, assumptions: list[str]) -> 
     if inputs_of(model):
         return None
     entrance = entrance_of(model)
+    if entrance is None and (part := handed_on(model)) is not None:
+        return data_specs.inputs(dataclasses.replace(made, model=part), request, batch, assumptions)
     if entrance is None or (entrance.kind != "apart" and _is_known(made.element)):
         return None
     if own_step(model):

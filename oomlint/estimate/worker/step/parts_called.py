@@ -17,11 +17,8 @@ def taken_by_parts(model: Any, names: tuple[str, ...], batch: int) -> Iterator[t
 
     The names are those of arguments, of keys, or what an argument is taken apart into, of the model's `call`.
     """
-    function: Any = getattr(type(model), "call", None)
-    function = inspect.unwrap(getattr(function, "python_function", function))
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):
+    tree = _call_of(model)
+    if tree is None:
         return
     called = {
         target.id: name
@@ -37,6 +34,39 @@ def taken_by_parts(model: Any, names: tuple[str, ...], batch: int) -> Iterator[t
                 leaves: Any = inputs_of(getattr(model, part, None)) or ()
                 if name and len(leaves) == 1 and None not in tuple(leaves[0].shape)[1:]:
                     yield name, Spec((batch, *tuple(leaves[0].shape)[1:]), dtype_of(leaves[0]))
+
+
+def handed_on(model: Any) -> Any:
+    """The part with several input layers to which the model's `call` hands what it is given, as it is; None without."""
+    tree = _call_of(model)
+    if tree is None or len(tree.args.args) < 2:
+        return None
+    whole = tree.args.args[1].arg
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=targets) if any(whole in _bound(target) for target in targets):
+                return None
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="self"), attr=name), args=[ast.Name(id=given), *_]
+            ):
+                part = getattr(model, name, None)
+                if given == whole and len(inputs_of(part) or ()) > 1:
+                    return part
+    return None
+
+
+def _call_of(model: Any) -> ast.FunctionDef | None:
+    function: Any = getattr(type(model), "call", None)
+    function = inspect.unwrap(getattr(function, "python_function", function))
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return None
+    return tree if isinstance(tree, ast.FunctionDef) else None
+
+
+def _bound(target: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
 
 
 def _array(node: ast.expr, called: dict[str, str], names: tuple[str, ...]) -> str:
