@@ -53,6 +53,31 @@ def test_orders_are_compared_with_what_a_loop_changes_once_more_while_it_runs():
     assert occupied(written, order, planned=True).peak == (8 + 20 + 20) * MIB
 
 
+def test_a_list_that_is_given_with_what_it_holds_is_written_into():
+    """The way back empties the gradient of what a layer gave at each time as it reads it: no second array of it."""
+    body = Program(
+        [
+            op("Given"),
+            op("Const"),
+            op("MatMul", 0, mib=2),
+            op("TensorListSetItem", 0, 2, 2),
+        ],
+        ((3, 0),),
+        (0,),
+    )
+
+    def peak(*made: Operation) -> int:
+        loop = loop_of(body, 1)
+        loop.inputs = ((len(made) - 1, 0),)
+        end = op("Sum", len(made), mib=1)
+        return compiled(Program([*made, loop, end], ((len(made) + 1, 0),)))[1].peak
+
+    whole = op("Argument", mib=8)
+    filled = [whole, op("MatMul", 0, mib=20), op("TensorListFromTensor", 1)]
+    assert peak(*filled) == (8 + 20) * MIB
+    assert peak(whole, op("TensorListReserve", 0)) == (8 + 10 * 2 + 1) * MIB
+
+
 @pytest.mark.parametrize(("read", "order"), [("While", [2, 0, 4]), ("Conv2D", [2, 4, 0])])
 def test_a_scatter_reads_what_a_loop_made_from_its_list(read: str, order: list[int]):
     """input_scatter_fusion in the assignments of phones_in_pockets (while.5 last) and bearings (wrapped_transpose.5)."""

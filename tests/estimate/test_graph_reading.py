@@ -89,3 +89,25 @@ def test_ways_that_are_too_many_are_counted_together():
         found.add(2, 0, found.joined({-1: Place(1.0, 1)}, 1, 0))
     assert len(found.places[2][0]) <= 17
     assert share_of(found.places[2][0]) == 41  # with itself, where it writes
+
+
+def test_of_what_takes_a_piece_only_that_is_read():
+    # GetShapeSize of a slice's result, not of what it is a slice of (gpu_hlo_cost_analysis.cc): gates of a GRU's cell,
+    # thirds of a product, are computed again from it in the assignment of drugs_dissolved.
+    split = op("Split", 0, mib=8, shape=(256, 8192))
+    split.outputs, split.shapes = split.outputs * 4, split.shapes * 4
+    operations = [
+        op("Argument", mib=32, name="whole", shape=(256, 32768)),
+        op("StridedSlice", 0, mib=8, shape=(256, 8192)),
+        split,
+        op("Sigmoid", 2, mib=8, shape=(256, 8192)),
+        Operation("two", "Mul", ((2, 0), (2, 3)), (), (8 * MIB,), ((256, 8192),)),
+    ]
+    reads: list[set[int]] = [set(), {0}, {0}, {2}, {2}]
+    sizes = [32 * MIB, 8 * MIB, 32 * MIB, 8 * MIB, 8 * MIB]
+    kinds = ["argument", *["mapped"] * 4]
+    found = Reading(operations, kinds, reads, sizes, lambda output: output[0], HOPPER)
+    assert share_of(found.places[1][0]) == 1 / 4
+    assert [share_of(found.places[number][2]) for number in (3, 4)] == [1 / 4, 2 / 4]
+    # Computed again in one of them, the other way.
+    assert share_of(found.joined(found.places[3][2], 2, 0)) == 1 / 4

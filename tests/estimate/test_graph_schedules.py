@@ -178,3 +178,9 @@ def test_a_sum_to_a_vector_is_written_by_the_kernel_of_its_sides(kept: tuple[int
 def test_an_exponential_unit_costs_what_its_exponential_costs():
     # xla/service/gpu/model/hlo_op_profiles_data.h has Expm1; units of 256,000 elements are computed again (collisions).
     assert cost_of(op("Elu", mib=1)) == cost_of(op("Expm1", mib=1))
+
+
+def test_a_softplus_costs_an_exponential_and_a_logarithm():
+    # As tf2xla has it: log1p(exp(x)), chosen from with two comparisons; mish's tanh of it is kept (moves_of_markets).
+    exponential, logarithm = (cost_of(op(kind, mib=1)) for kind in ("Exp", "Log1p"))
+    assert 1.0 < cost_of(op("Softplus", mib=1)) / (exponential + logarithm) < 1.1

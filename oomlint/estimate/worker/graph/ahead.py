@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from oomlint.estimate.worker.graph.convolutions import source_of
 from oomlint.estimate.worker.graph.kinds import LOOPS
-from oomlint.estimate.worker.graph.loops import Array, arrays_of
+from oomlint.estimate.worker.graph.loops import IN_PLACE, Array, arrays_of
 from oomlint.estimate.worker.graph.operations import Operation, Program, new_operation
 
 AHEAD = "Ahead"
@@ -26,8 +26,10 @@ def write_ahead(program: Program, operations: list[Operation]) -> None:
         if operation.type not in LOOPS or operation.body is None:
             continue
         waiting: defaultdict[int, int] = defaultdict(int)
+        given = []
         for array in arrays_of(operation):
             if not _begins_empty(operation, array, program):
+                given.append(array.maker)
                 continue
             maker = first.setdefault(array.sides, number)
             if maker != number:
@@ -37,7 +39,16 @@ def write_ahead(program: Program, operations: list[Operation]) -> None:
             inputs = (*inputs, (len(operations), 0))
             name = f"{operation.name}/zeros"
             operations.append(new_operation(name, AHEAD, ((maker, 0),), ((size,),), size, ("float32",)))
-        operations[number] = replace(operations[number], inputs=inputs)
+        operations[number] = replace(operations[number], inputs=inputs, body=_in_place(operation.body, given))
+
+
+def _in_place(body: Program, makers: list[int]) -> Program:
+    """What is written into lists that are given: the gradient of a filled list is emptied as it is read."""
+    operations = list(body.operations)
+    for number in makers:
+        if operations[number].type == "TensorListSetItem":
+            operations[number] = replace(operations[number], type=IN_PLACE)
+    return replace(body, operations=operations)
 
 
 def _begins_empty(loop: Operation, array: Array, program: Program) -> bool:

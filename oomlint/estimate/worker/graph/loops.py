@@ -9,7 +9,9 @@ from oomlint.estimate.worker.graph.lives import rounded
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 
 _PUSHES = ("TensorListPushBack", "TensorListSetItem")
-_CHANGED = (*_PUSHES, "TensorListPopBack", *ALIASES)  # give the list that they are given first
+# Into a list that the loop was given with all that it holds: the array is there already.
+IN_PLACE = "TensorListSetItemInPlace"
+_CHANGED = (*_PUSHES, IN_PLACE, "TensorListPopBack", *ALIASES)  # give the list that they are given first
 _THROUGH = ("Identity", "TensorListPopBack")
 # What is pushed and takes no room: weights, constants, rows of a list that is there already.
 _SHARED = frozenset({*READS, "Const", "TensorListGetItem"})
@@ -22,6 +24,7 @@ class Array:
     sides: tuple[int, ...]
     size: int
     argument: int
+    maker: int  # what writes into it, an operation of the body
 
 
 def list_bytes(loop: Operation) -> tuple[int, ...]:
@@ -61,7 +64,7 @@ def arrays_of(loop: Operation) -> list[Array]:
     # At the round's own place: the same values pushed once more are the same array.
     placed: dict[Output, Array] = {}
     pushed: dict[Output, Array] = {}
-    for operation in body.operations:
+    for place, operation in enumerate(body.operations):
         if operation.type not in _PUSHES:
             continue
         number, position = operation.inputs[-1]
@@ -69,7 +72,7 @@ def arrays_of(loop: Operation) -> list[Array]:
         value = body.operations[number]
         shape = value.shapes[position] if position < len(value.shapes) else ()
         size = loop.rounds * rounded(_bytes(body, operation.inputs[-1]))
-        array = Array((loop.rounds, *shape), size, _argument(body, operation.inputs[0]))
+        array = Array((loop.rounds, *shape), size, _argument(body, operation.inputs[0]), place)
         if operation.type == "TensorListSetItem":
             if body.operations[operation.inputs[1][0]].type != "Const":  # else one place for all rounds
                 placed[source] = array

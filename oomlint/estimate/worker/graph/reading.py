@@ -21,6 +21,7 @@ MOVING = frozenset(
     SpaceToBatchND SpaceToDepth Split SplitV StridedSlice Tile Transpose Unpack
     """.split()
 )
+_PIECES = frozenset("Slice Split SplitV StridedSlice Unpack".split())
 # How long reading again takes beside memory: from the second-level cache, and from the first (kL2CacheSpeedup and
 # kL1CacheSpeedup in xla/service/gpu/model/gpu_performance_model_base.h).
 _FROM_SECOND, _FROM_FIRST = 1 / 2.5, 1 / (2.5 * 8)
@@ -61,13 +62,27 @@ class Reading:
 
     def _way(self, number: int, source: int) -> Ways:
         operation = self.operations[number]
+        part = self._part(operation, source)
         if operation.type in MOVING:
-            return {number: Place(1.0, 1)}
+            return {number: Place(part, 1)}
+        if part < 1:
+            return {-2 - source: Place(part, 1)}
         if self.kinds[number] == "mapped" and operation.type != "AddN" and operation.shapes:
             made, given = math.prod(operation.shapes[0]), self._given(operation, source)
             if made > given > 0:
                 return {-2 - source: Place(made / given, 1)}
         return {_AS_WRITTEN: Place(1.0, 1)}
+
+    def _part(self, operation: Operation, source: int) -> float:
+        """How much of a source is read by what takes a piece of it, or one of its pieces."""
+        pieces = len(self.operations[source].shapes)
+        if self.operations[source].type in _PIECES and pieces > 1:
+            read = {position for one, position in operation.inputs if self.origin((one, position)) == source}
+            return max(len(read), 1) / pieces
+        if operation.type not in _PIECES or len(operation.shapes) != 1:
+            return 1.0  # of several pieces who reads them reads some
+        made, given = math.prod(operation.shapes[0]), self._given(operation, source)
+        return min(made / given, 1.0) if given else 1.0
 
     def _given(self, operation: Operation, source: int) -> int:
         """Elements that it is given of a source."""
