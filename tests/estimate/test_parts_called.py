@@ -185,3 +185,63 @@ def test_pieces_of_a_file_that_begin_at_random_numbers_have_their_length(
     """
     subject = build(tmp_path, text, monkeypatch)
     assert (subject.data[0].shape, subject.data[0].dtype) == ((7, 12), "int32")
+
+
+OWN_LOSS = """
+    import keras, numpy as np
+    (x, y), _ = keras.datasets.mnist.load_data()
+    x = x.reshape(-1, 28, 28, 1) / 255.0
+    class Pupil(keras.Model):
+        def __init__(self, teacher, student, spread_std):
+            super().__init__()
+            self.teacher, self.student, self.spread = teacher, student, spread_std
+            self.of_labels = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+            return (self.of_labels(y, y_pred) + keras.ops.mean((y_pred - self.teacher(x)) ** 2)) / self.spread
+        def call(self, x):
+            return self.student(x)
+    def net(units):
+        return keras.Sequential([keras.Input((28, 28, 1)), keras.layers.Flatten(), keras.layers.Dense(units),
+                                 keras.layers.Dense(10)])
+    data_std = np.std(np.load("sounds.npy"))
+    model = Pupil(net(90), net(20), data_std)
+    model.compile(optimizer="sgd")
+    model.fit(x, y, batch_size=16)
+"""
+
+
+def test_a_loss_of_the_models_own_is_given_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    subject = build(tmp_path, OWN_LOSS, monkeypatch)
+    images, labels = subject.data
+    assert (images.shape, labels.shape, labels.dtype) == ((16, 28, 28, 1), (16,), "uint8")
+    found = answered(tmp_path, OWN_LOSS, monkeypatch)
+    # Nothing is asked for and nothing assumed: the deviation that is divided by has no size.
+    assert not found.instead
+    weights = sum((784 + 1) * units + (units + 1) * 10 for units in (90, 20))
+    assert found.parts["weights"] == pytest.approx(4 * weights, rel=0.01)
+
+
+def test_what_is_tried_for_a_shape_that_is_known_in_part_keeps_that_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import keras, numpy as np, pandas as pd, tensorflow as tf
+        data = np.array(pd.read_csv("weather.csv"), dtype=np.float32)
+        def cut(window):
+            given = window[:, :24, :]
+            given.set_shape([None, 24, None])
+            return given, window[:, 24:, 0]
+        windows = keras.utils.timeseries_dataset_from_array(data, None, sequence_length=48, batch_size=8).map(cut)
+        class Forecast(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.memory, self.out = keras.layers.LSTM(12), keras.layers.Dense(24)
+            def call(self, given):
+                return self.out(self.memory(given))
+        model = Forecast()
+        model.compile("adam", "mse")
+        model.fit(windows)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert any("x=32x24x16" in words for words in found.instead)
+    assert found.batch_size == 8

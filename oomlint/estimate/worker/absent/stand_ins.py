@@ -11,7 +11,7 @@ from typing import Any
 
 from oomlint.estimate.worker.older.wrappers import Wrapped
 from oomlint.estimate.worker.values import project_values, roles
-from oomlint.estimate.worker.values.classes import given
+from oomlint.estimate.worker.values.classes import given, is_spread
 from oomlint.estimate.worker.values.roles import of_targets, side_of
 
 
@@ -363,7 +363,7 @@ def oomlint_missing(name: str, line: int = 0, why: str = "") -> Any:
     side = side_of(plain)
     if side is not None and INPUT_SHAPE and len(INPUT_SHAPE[0]) == 3 and INPUT_SHAPE[0][side] is not None:
         return INPUT_SHAPE[0][side]
-    return Missing(name, line)
+    return 1.0 if is_spread(plain) else Missing(name, line)
 
 
 def unset(value: None, name: str, line: int) -> Any:

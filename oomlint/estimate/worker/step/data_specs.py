@@ -97,7 +97,8 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
             return Spec((batch, *seen), "float32")
     words = f"the model {made.model.name!r} does not say what it takes: it has no input layer"
     words = words if open_ is None else f"the data's shape {open_[0]} is not known in full"
-    error = _asks(words, _example(made.model))
+    example = _example(made.model)
+    error = _asks(words, example if open_ is None else _filled(open_[0][1:], example))
     length = request.names.get("length")
     is_text = looks_up(_first_layer(made.model))
     if length is not None and is_text and (open_ is None or len(open_[0]) == 2):
@@ -139,6 +140,14 @@ def _example(model: Any) -> str:
     if first == "Flatten":
         return "28,28,1"
     return "128" if "Dense" in kinds else "224,224,3"
+
+
+def _filled(sizes: tuple[int | None, ...], example: str) -> str:
+    """A sample's shape with the sizes that data tells, and those of an example for the others."""
+    usual = example.split(",")
+    if len(usual) != len(sizes):
+        usual = {2: ["128", "16"], 3: ["224", "224", "3"]}.get(len(sizes), ["128"] * len(sizes))
+    return ",".join(one if size is None else str(size) for size, one in zip(sizes, usual, strict=True))
 
 
 _OF_SEQUENCES = frozenset("LSTM GRU SimpleRNN Bidirectional Conv1D MultiHeadAttention".split())

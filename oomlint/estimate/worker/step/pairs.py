@@ -21,7 +21,7 @@ from oomlint.estimate.worker.values import roles
 
 def second_of(made: Made, x: Any, outputs: Any, batch: int, assumptions: list[str]) -> Any:
     """Shapes of the second part, where the model's step wants one: as data says, else like its output or input."""
-    if not own_step(made.model) or not _in_two(type(made.model)):
+    if not own_step(made.model) or not (_in_two(type(made.model)) or _compares(made.model)):
         return None
     told = roles.labels_of(stand_ins.DESCRIBED)
     if told is not None and None not in told.sizes[1:]:
@@ -96,6 +96,18 @@ def _in_two(model: type) -> bool:
         and isinstance(node.targets[0], ast.Tuple | ast.List)
         and len(node.targets[0].elts) == 2
         for node in ast.walk(function)
+    )
+
+
+def _compares(model: Any) -> bool:
+    """Whether a loss of the model's own is given labels by Keras' step: `compute_loss(self, x=None, y=None, ...)`."""
+    base = keras_of(model).Model
+    own: Any = getattr(type(model), "compute_loss", None)
+    same_step = getattr(type(model), "train_step", None) is getattr(base, "train_step", None)
+    return (
+        same_step
+        and own is not getattr(base, "compute_loss", None)
+        and "y" in inspect.signature(own).parameters
     )
 
 

@@ -83,6 +83,11 @@ def counts_classes(name: str) -> bool:
     return _NAME.fullmatch(snake) is not None
 
 
+def is_spread(name: str) -> bool:
+    """Whether a name is what people call a variance or deviation: whatever its value, it takes no memory."""
+    return re.fullmatch(r"(?:\w+_)?(?:variance|var|std|std_?dev)", name.lower()) is not None
+
+
 # What changes nothing of the memory but the optimizer's own slots, or nothing at all.
 _OPTIMIZER = re.compile(r"(?:\w+_)?(?:optimi[sz]er|optim|opt)(?:_?(?:name|type|choice))?")
 _RATE = re.compile(
