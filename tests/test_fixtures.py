@@ -22,6 +22,7 @@ def test_bad_is_found_as_marked(fixture: Fixture):
     for diagnostic in fixture.check():
         found[diagnostic.filename].append(diagnostic)
         assert diagnostic.help, "it does not say what to do"
+        assert "\n" not in diagnostic.message, "code that is written on several rows is quoted in one"
         assert BOLDNESS[diagnostic.safety] <= BOLDNESS[fixture.rules[0].rule.fix], (
             "bolder than its rule's record"
         )

@@ -24,6 +24,7 @@ from oomlint.dryrun.values.base import (
 )
 from oomlint.dryrun.values.indexing import few_tags
 from oomlint.dryrun.values.program import Instance, Library
+from oomlint.dryrun.values.shapes import steps_of
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -108,7 +109,7 @@ def _slice_count(value: Sequence, bounds: list[Any]) -> Const | None:
     if length is None or ... in bounds or not isinstance(length.value, int):
         return None
     try:
-        return Const(len(range(*slice(*bounds).indices(length.value))), length.trail, length.soft)
+        return Const(steps_of(range(*slice(*bounds).indices(length.value))), length.trail, length.soft)
     except (TypeError, ValueError):
         return None
 

@@ -108,5 +108,5 @@ class Source:
         return self.whole.code_for_node(written)
 
     def words(self, node: cst.CSTNode) -> str:
-        """The node's words, at the price of no parse: blanks, quotes and brackets may be other than in the text."""
-        return self.module.code_for_node(node)
+        """The node's words in one row, at the price of no parse: blanks, quotes and brackets may differ."""
+        return " ".join(self.module.code_for_node(node).split())

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from oomlint.documents.python_file import document_from_text
+from oomlint.dryrun import dry_run
 from oomlint.dryrun.catalog.keras import dims as keras_dims
 from oomlint.dryrun.sizes import Factor, Size, human
 from oomlint.dryrun.values import dtypes, shapes
@@ -18,6 +20,7 @@ from oomlint.dryrun.values.indexing import FEW, FEW_TAG, few_tags, index, is_win
 from oomlint.dryrun.values.program import Library
 from oomlint.findings.evidence import factors, over
 from oomlint.findings.model import Severity
+from oomlint.syntax.parse import parse
 
 SHAPES = [(), (1,), (3,), (2, 3), (3, 1), (1, 3), (2, 1, 3), (2, 3, 4), (1, 1)]
 
@@ -359,6 +362,20 @@ def test_data_types_by_other_names():
 )
 def test_bytes_in_words(count, words):
     assert human(count) == words
+
+
+@pytest.mark.parametrize("bounds", [*itertools.product((-3, 0, 2, 7), (-4, 0, 5, 7), (-3, -1, 1, 2, 3))])
+def test_steps_are_what_python_counts(bounds):
+    assert shapes.steps_of(range(*bounds)) == len(range(*bounds))
+
+
+def test_steps_of_more_than_a_machine_word():
+    assert shapes.steps_of(range(10**30)) == 10**30  # `len` raises OverflowError
+    assert shapes.steps_of(range(0, 10**30, 10)) == 10**29
+    text = "import tensorflow as tf\nnumbers = tf.data.Dataset.range(10**25)\npart = [0, 1][: 10**25]\n"
+    trace = dry_run(parse(document_from_text(text, "large.py")))
+    (count,) = [one.value.count for one in trace.assigns() if one.path == "numbers"]
+    assert count.value == 10**25
 
 
 def test_bytes_of_more_digits_than_python_writes_have_words():

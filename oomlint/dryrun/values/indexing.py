@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from oomlint.dryrun.values.arrays import Array, Dim, Shape
 from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref, tags_of
-from oomlint.dryrun.values.shapes import broadcast, derived
+from oomlint.dryrun.values.shapes import broadcast, derived, steps_of
 
 # `paths[:16]` of unknown length is 16 or fewer: not the data set.
 FEW = 4096
@@ -59,7 +59,7 @@ def sliced(dim: Dim, part: Slice) -> Dim:
     if dim is None or dim.value < 0 or not all(value is None or isinstance(value, int) for value in values):
         return None
     given = [bound for bound in bounds if isinstance(bound, Const) and bound.value is not None]
-    return derived(len(range(*slice(*values).indices(dim.value))), dim, *given)
+    return derived(steps_of(range(*slice(*values).indices(dim.value))), dim, *given)
 
 
 def _window(dim: Dim, start: Value, stop: Value, step: Value) -> Dim:

@@ -12,7 +12,7 @@ from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Step, Unknown, Value, deref, merge
 from oomlint.dryrun.values.data import Dataset, leaves
 from oomlint.dryrun.values.dtypes import dtype_of
-from oomlint.dryrun.values.shapes import number
+from oomlint.dryrun.values.shapes import number, steps_of
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -60,7 +60,7 @@ def integers(call: Call, run: Run) -> Value:
     if 1 <= len(numbers) <= 3 and None not in numbers and numbers[2:] != [0]:
         ends = [value for value in given if isinstance(value, Const)]
         soft = any(value.soft for value in ends)
-        total = len(range(*[part for part in numbers if part is not None]))
+        total = steps_of(range(*[part for part in numbers if part is not None]))
         count = Const(total, merge(*(value.trail for value in ends)), soft)
     return source(call, Array("tensor", (), dtype), count)
 

@@ -18,6 +18,7 @@ from oomlint.dryrun.values.shapes import (
     refined,
     shape_of,
     stack,
+    steps_of,
     total,
 )
 
@@ -176,7 +177,7 @@ def ranged(call: Call, run: Run) -> Value:
     count: Dim = None
     if 1 <= len(numbers) <= 3 and None not in numbers and numbers[2:] != [0]:
         ends = [value for value in given if isinstance(value, Const)]
-        count = derived(len(range(*[part for part in numbers if part is not None])), *ends)
+        count = derived(steps_of(range(*[part for part in numbers if part is not None])), *ends)
     dtype = typed(given[0]) if given else None
     return tensor(call, (count,), wanted(call, default=dtype))
 
