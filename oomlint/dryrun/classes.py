@@ -55,9 +55,8 @@ def define_class(run: Run, node: cst.ClassDef) -> Value:
     for function in run.functions[known:]:
         if function.scope is scope:
             function.owner = cls
-    value: Value = cls
-    for decorator in reversed(node.decorators):
-        made = run.evaluate(decorator.decorator)
+    made_by = [(decorator, run.evaluate(decorator.decorator)) for decorator in node.decorators]
+    for _, made in made_by:
         name = made.name if isinstance(made, Library) else made.type if isinstance(made, Opaque) else ""
         if name.endswith(
             (
@@ -74,6 +73,34 @@ def define_class(run: Run, node: cst.ClassDef) -> Value:
         cls.flags.add("dataclass")
     if cls.flags & {"dataclass", "namedtuple"} or any("dataclass" in base.flags for base in cls.ancestry()):
         cls.fields = _fields(run, cls)
+    _announce(run, cls, node)
+    value: Value = cls
+    for decorator, made in reversed(made_by):
+        value = _decorated(run, made, value, run.place(decorator))
+    return value
+
+
+def _announce(run: Run, cls: Class, node: cst.ClassDef) -> None:
+    """A base class is told of its new subclass (`__init_subclass__`), which it may keep by its name."""
+    for base in cls.bases:
+        told = objects.class_attribute(run, base, "__init_subclass__") if isinstance(base, Class) else None
+        if isinstance(told, Function):
+            place = run.place(node)
+            keywords = [
+                Argument(run.evaluate(keyword.value), place, keyword.keyword.value)
+                for keyword in node.keywords
+                if keyword.keyword is not None and keyword.keyword.value != "metaclass"
+            ]
+            run.enter(told, (Argument(cls, place), *keywords), place)
+
+
+def _decorated(run: Run, decorator: Value, value: Value, place: Place) -> Value:
+    """What a class's name is bound to: a decorator of the program may keep the class in a registry."""
+    if isinstance(decorator, Method) and decorator.function is None:
+        return value
+    if isinstance(decorator, Function | Class | Partial | Method):
+        result = deref(run.apply(decorator, (Argument(value, place),), place))
+        return result if isinstance(result, Class) else value
     return value
 
 
@@ -171,6 +198,8 @@ def decorate(run: Run, function: Function, decorators: Any) -> Value:
             function.flags.add(made.name)
             owner = deref(made.receiver)
             return owner if isinstance(owner, Function) else value
+        if isinstance(made, Method) and made.function is None:
+            continue
         if (
             isinstance(made, Library | Partial)
             and run.catalog.function(name) is None
@@ -180,7 +209,7 @@ def decorate(run: Run, function: Function, decorators: Any) -> Value:
                 Call(name, run.place(decorator), run.context, None, (Argument(value, run.place(decorator)),))
             )
             continue
-        if isinstance(made, Function | Class | Partial | Library):
+        if isinstance(made, Function | Class | Partial | Library | Method):
             result = run.apply(made, (Argument(value, run.place(decorator)),), run.place(decorator))
             if isinstance(result, Function | Instance | Method | Partial):
                 value = result

@@ -47,6 +47,8 @@ def get_attribute(run: Run, value: Value, name: str, node: cst.CSTNode) -> Value
             return known
         case ProjectModule():
             return imports.module_member(run, value, name)
+        case Class() | Function() if name in ("__name__", "__qualname__"):
+            return Const(value.name)
         case Class():
             found = class_attribute(run, value, name)
             return found if found is not None else Unknown()

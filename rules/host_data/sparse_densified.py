@@ -95,6 +95,7 @@ WIDE = 1_000  # columns
 _IDENTIFIER = re.compile(
     r"(^|_|\s)(ids?|uuid|zip|zip_?code|post_?code|postal_?code|sku|url|ip|hash|name)$", re.I
 )
+_SAME_COLUMNS = ("astype", "fillna", "copy", "reset_index")
 _TEXTS = ("toarray", "todense", "A", "texts_to_matrix", "sequences_to_matrix", "__call__")
 _DENSE_MODES = ("multi_hot", "count", "tf_idf", "tf-idf", "binary")
 
@@ -136,7 +137,7 @@ def _without_limit(trace: Trace, reported: set[int]) -> Iterator[Finding]:
             continue
         if layer.type != "keras.layers.TextVectorization" or not _is_dense(layer):
             continue
-        if layer.config.get("max_tokens") is None and not layer.made_by.opaque_arguments:
+        if layer.config.get("max_tokens") in (None, Const(None)) and not layer.made_by.opaque_arguments:
             reported.add(id(layer))
             help = "pass max_tokens: the most frequent words are kept"
             yield RULE.finding(
@@ -259,6 +260,11 @@ def _identifier(trace: Trace, call: Call) -> str | None:
     source = trace.maker(call.receiver) if call.receiver is not None else None
     encoding = call if call.arguments or source is None else source
     data = deref(encoding.arguments[0].value) if encoding.arguments else None
+    for _ in range(4):
+        cast = trace.maker(data) if data is not None else None
+        if cast is None or cast.receiver is None or cast.name.rpartition(".")[2] not in _SAME_COLUMNS:
+            break
+        data = deref(cast.receiver)
     taken = [item.arguments[1].value for item in trace.calls("operator.getitem") if item.result is data]
     given = encoding.value("columns")
     for key in (*([given] if given is not None else []), *taken):

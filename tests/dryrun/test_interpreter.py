@@ -209,6 +209,45 @@ def g(x):
     return x
 probe(g(5))
 """,
+    "class registry": """
+KINDS = {}
+def register(name):
+    def keep(cls):
+        KINDS[name] = cls
+        return cls
+    return keep
+@register('small')
+class Small:
+    size = 3
+class Registry:
+    def __init__(self):
+        self.kept = {}
+    def register(self, kind):
+        self.kept[kind.__name__] = kind
+        return kind
+registry = Registry()
+@registry.register
+class Large:
+    size = 9
+@registry.register
+def middle():
+    return 6
+probe(KINDS['small']().size)
+probe(registry.kept['Large']().size + registry.kept['middle']())
+""",
+    "subclasses kept": """
+class Base:
+    kinds = {}
+    def __init_subclass__(cls, key=None, **more):
+        super().__init_subclass__(**more)
+        cls.kinds[key or cls.__name__.lower()] = cls
+class Small(Base):
+    size = 3
+class Large(Base, key='big'):
+    size = 9
+probe(Base.kinds['small'].size)
+probe(Base.kinds['big']().size)
+""",
     "partial": "from functools import partial\ndef f(a, b, c=0):\n    return a - b + c\nprobe(partial(f, 10, c=5)(3))",
     "branches": "x = 5\nif x > 3:\n    y = 'big'\nelif x > 1:\n    y = 'mid'\nelse:\n    y = 'small'\nprobe(y)\nprobe(1 if x == 5 else 2)",
     "early return": "def f(x):\n    if x is None:\n        return 1\n    return x * 2\nprobe(f(None))\nprobe(f(4))",

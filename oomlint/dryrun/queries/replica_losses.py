@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.queries.losses import ADD, ADD_ALL, DIVIDE, MEAN, MULTIPLY, SUM, THROUGH
 from oomlint.dryrun.trace import Body, Call, Context, Trace
+from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref, tags_of
 from oomlint.dryrun.values.devices import ReplicaCount
-from oomlint.dryrun.values.training import Gradients, Model
+from oomlint.dryrun.values.training import Gradients, Layer, Model
 
 if TYPE_CHECKING:
     from oomlint.dryrun.values.training import Strategy
 
 MAX_DEPTH = 32
 MAX_TERMS = 16
+POWERS = ("tf.square", "tf.math.square", "tf.abs", "tf.math.abs", "tf.pow", "tf.math.pow", "operator.pow",
+          "keras.ops.square", "keras.ops.abs", "keras.backend.square", "keras.backend.abs")  # fmt: skip
 SQUARE_ROOT = ("tf.sqrt", "tf.math.sqrt", "keras.ops.sqrt", "keras.backend.sqrt")
 
 
@@ -170,10 +173,36 @@ def _reduced_by_keras(trace: Trace, value: Value) -> bool:
     return chosen is None or chosen.const() in ("sum_over_batch_size", "mean", "auto")
 
 
-def _is_penalty(trace: Trace, value: Value) -> bool:
-    """`sum(model.losses)` as it is."""
+def _is_penalty(trace: Trace, value: Value, depth: int = 0) -> bool:
+    """`sum(model.losses)` or the sum of the weights' norms, as it is or times a number."""
+    value = deref(value)
     call = trace.maker(value)
-    return "penalty" in tags_of(value) and (call is None or call.name in ADD_ALL)
+    if call is None or depth > MAX_DEPTH:
+        return "penalty" in tags_of(value)
+    values = [deref(argument.value) for argument in call.arguments]
+    if call.name in MULTIPLY and len(values) >= 2:
+        factors = [item for item in values[:2] if not isinstance(item, Const) or by_replicas(item)]
+        return len(factors) == 1 and _is_penalty(trace, factors[0], depth + 1)
+    if call.name in ADD_ALL and "penalty" in tags_of(value):
+        return True
+    if not values or (call.name not in ADD_ALL and call.name not in SUM):
+        return False
+    match values[0]:
+        case Sequence(items=[_, *_] as terms):
+            return all(_is_penalty(trace, term, depth + 1) for term in terms[:MAX_TERMS])
+        case Sequence(items=None, any=term):
+            return _is_penalty(trace, term, depth + 1)
+    return call.name in SUM and _of_weights(trace, values[0])
+
+
+def _of_weights(trace: Trace, value: Value) -> bool:
+    """A model's weight, or the squares or absolute values of one."""
+    call = trace.maker(value)
+    if call is not None and call.name in POWERS and call.arguments:
+        value = deref(call.arguments[0].value)
+    return (
+        isinstance(value, Array) and value.library == "variable" and isinstance(value.producer, Model | Layer)
+    )
 
 
 def over_the_batch(call: Call) -> bool:

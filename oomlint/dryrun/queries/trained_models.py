@@ -12,6 +12,7 @@ from oomlint.dryrun.catalog.keras.training import frozen_layers, inputs_in, slot
 from oomlint.dryrun.catalog.tensorflow.distribution import PER_REPLICA
 from oomlint.dryrun.queries import replicas
 from oomlint.dryrun.queries.gpu_setup import on_a_tpu
+from oomlint.dryrun.queries.model_inputs import declared_input
 from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.queries.pipelines import BATCHING, SPLITTING, stage_name
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
@@ -230,6 +231,8 @@ def _fed(call: Call) -> Const | None:
     inputs = None if data is None else inputs_in(data)
     first = next((item for item in tensors(inputs) if isinstance(item, Array)), None)
     rows = first.shape[0] if first is not None and first.shape else None
+    if (isinstance(data, Dataset) or yielded is not None) and not _batched(first, model_of(call.receiver)):
+        return None
     if isinstance(data, Dataset):
         return None if data.distributed else _of_stage(_count(rows), data)
     if yielded is not None or call.name.endswith("train_on_batch"):
@@ -249,6 +252,18 @@ def _fed(call: Call) -> Const | None:
         value = Const(value.value, (Step("batch_size", given.place),), value.soft)
     size, most = _count(value), known(rows)
     return Const(most, value.trail) if size is not None and most is not None and most < size.value else size
+
+
+def _batched(first: Array | None, model: Model | None) -> bool:
+    """Whether what is fed can be a batch: a single picture's height is no number of samples.
+
+    Keras refuses an input with an axis less than is declared, unless the last one of those is 1
+    (keras/src/models/functional.py, `_adjust_input_rank`).
+    """
+    declared = None if model is None else declared_input(model)
+    if first is None or first.shape is None or declared is None:
+        return True
+    return len(first.shape) >= len(declared) or known(declared[-1]) == 1
 
 
 def yielded_by(data: Value | None) -> Value | None:
