@@ -128,11 +128,15 @@ def _split(call: Call, known: Known | None, split: Value) -> Value:
     elif supervised is True:
         element = Sequence("tuple", items=[Unknown(tags=frozenset({"tfds"})), Unknown()])
     if call.argument("batch_size") is not None:
-        element, count = _batched(element, dim_of(call.value("batch_size"))), None
+        size = dim_of(call.value("batch_size"))
+        element = _batched(element, size)
+        whole, count = count, None
+        if whole is not None and size is not None and size.value > 0:
+            count = Const(-(-whole.value // size.value), whole.trail)
     name = call.const("name")
     small = isinstance(name, str) and name.startswith(_SMALL)
-    size = call.const("batch_size")
-    batched = isinstance(size, int) and size > 0  # -1: the whole set as one tensor
+    rows = call.const("batch_size")
+    batched = isinstance(rows, int) and rows > 0  # -1: the whole set as one tensor
     tags = [tag for tag, holds in (("small", small), ("batched", batched)) if holds]
     return Dataset(element=element, count=count, stages=(call,), tags=frozenset(tags))
 
