@@ -74,3 +74,36 @@ def test_settings_that_nobody_knows_can_be_copied(tmp_path: Path, monkeypatch: p
         model.fit(x, y)
     """
     assert build(tmp_path, text, monkeypatch, arguments={"units": 3}).model.count_params() == 11 * 3 + 3
+
+
+GROUPS = """
+    import argparse
+    from tensorflow import keras
+
+    def options():
+        parser = argparse.ArgumentParser()
+        group = parser.add_argument_group("network")
+        group.add_argument("--units", type=int, default=7)
+        group = parser.add_argument_group(title="training")
+        either = group.add_mutually_exclusive_group()
+        either.add_argument("--rate", type=float, default=0.25)
+        return parser.parse_args()
+
+    class Settings:
+        def __init__(self, given):
+            self.units, self.rate = given.units, given.rate
+
+    def main(settings):
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(settings.units)])
+        model.compile(keras.optimizers.SGD(settings.rate), "mse")
+        model.fit(read(), batch_size=4)
+
+    main(Settings(options()))
+"""
+
+
+def test_options_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What is added to a group is the parser's: the options were left out, and `Namespace` had no such attribute."""
+    model = build(tmp_path, GROUPS, monkeypatch).model
+    assert model.count_params() == 4 * 7 + 7
+    assert float(model.optimizer.learning_rate.numpy()) == 0.25

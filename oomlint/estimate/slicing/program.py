@@ -18,6 +18,8 @@ from oomlint.project.modules import ModuleFinder
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
+# Methods that give a part of what they are called on: what is done to that is done to the whole.
+_PARTS = ("get_layer", "add_argument_group", "add_mutually_exclusive_group")
 COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try)
 
 
@@ -46,8 +48,8 @@ class Scope:
                         pass
                     case ast.Assign(
                         targets=[ast.Name() as target],
-                        value=ast.Call(func=ast.Attribute(attr="get_layer")) as value,
-                    ):
+                        value=ast.Call(func=ast.Attribute(attr=taken)) as value,
+                    ) if taken in _PARTS:
                         pass
                     case _:
                         continue
