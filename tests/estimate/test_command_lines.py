@@ -107,3 +107,19 @@ def test_options_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     model = build(tmp_path, GROUPS, monkeypatch).model
     assert model.count_params() == 4 * 7 + 7
     assert float(model.optimizer.learning_rate.numpy()) == 0.25
+
+
+def test_settings_that_tensorflow_opens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`tf.io.gfile.GFile` opens tables of data and files of settings; with nothing read, the network was asked for."""
+    (tmp_path / "network.json").write_text('{"units": 11}')
+    text = """
+        import json
+        import tensorflow as tf
+
+        with tf.io.gfile.GFile("network.json") as file:
+            settings = json.load(file)
+        model = tf.keras.Sequential([tf.keras.layers.Input((4,)), tf.keras.layers.Dense(settings["units"])])
+        model.compile("sgd", "mse")
+        model.fit(read(), batch_size=4)
+    """
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 55

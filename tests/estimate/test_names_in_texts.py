@@ -44,6 +44,25 @@ def test_code_that_is_made_of_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert model.layers[0].activation.__name__ == "relu"
 
 
+def test_a_network_that_another_module_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The text is an option of the script, and what it names an import of the module that evaluates it."""
+    (tmp_path / "nets_by_text.py").write_text(
+        "from keras.layers import Dense, Conv2D\n\ndef net(name):\n    return eval(name)(5)\n"
+    )
+    text = """
+        import argparse
+        import keras
+        from nets_by_text import net
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--net", default="Dense")
+        model = keras.Sequential([keras.Input((4,)), net(parser.parse_args().net)])
+        model.compile("sgd", "mse")
+        model.fit(read(), batch_size=4)
+    """
+    assert build(tmp_path, text, monkeypatch).model.count_params() == 25
+
+
 SETS = """
     import tensorflow as tf
     import tensorflow_datasets as tfds

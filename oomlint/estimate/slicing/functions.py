@@ -213,6 +213,9 @@ class Functions:
             for one in scope.unit.tree.body:
                 if isinstance(one, ast.FunctionDef | ast.ClassDef):
                     yield one.name, scope.unit.scope
+                elif isinstance(one, ast.Import | ast.ImportFrom):
+                    names = (alias.asname or alias.name.partition(".")[0] for alias in one.names)
+                    yield from ((name, scope.unit.scope) for name in names if name != "*")
 
     def looked_up(self, call: ast.Call, scope: Scope) -> Unit | None:
         """The project's module in which a name is looked up that only a run tells: `getattr(encoders, name)`."""

@@ -14,7 +14,7 @@ DATA_CALLS = re.compile(
     |tensorflow_datasets\.\w+
     |.*\b(get_file|image_dataset_from_directory|text_dataset_from_directory|audio_dataset_from_directory)
     |.*\.(load_data|flow|flow_from_directory|flow_from_dataframe|load_img|img_to_array|next_batch|read_csv)
-    |(tensorflow|tf)\.(data|io)\..*
+    |(tensorflow|tf)\.(data|io)\.(?!gfile\.(GFile|exists|join|isdir)).*
     |scipy\.io\.\w+|h5py\.File|cv2\.\w+|skimage\..*|PIL\..*|imageio\.\w+|nibabel\.\w+|librosa\..*|soundfile\.\w+
     |pickle\.load|joblib\.load|_pickle\.load|cPickle\.load|dill\.load|input|raw_input
     |(requests|urllib|urllib2|wget|gdown|boto3|kaggle|subprocess|zipfile|tarfile|shutil|sqlite3|psycopg2)\..*

@@ -293,7 +293,8 @@ def _attempt(statement: ast.stmt) -> ast.stmt:
         altered = statement.oomlint_alters  # type: ignore[attr-defined]
     handler: list[ast.stmt] = []
     for name in names or [""] * (not altered):
-        call = f"{FAILED}(oomlint_error, {name!r}, {line})"
+        key = name.partition("['")[2].rstrip("']") or name
+        call = f"{FAILED}(oomlint_error, {key!r}, {line})"
         handler += ast.parse(f"{name} = {call}" if name else call).body
     before = f"oomlint_before_{line}"
     match statement:
@@ -372,4 +373,11 @@ def _names(statement: ast.stmt) -> list[str]:
                 bound.append(node.id)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                 bound.append(ast.unparse(node))
+        # Entries of a table that are unpacked, `data["x"], data["y"] = load(...)`: asked for by their keys.
+        for one in target.elts if isinstance(target, ast.Tuple) else ():
+            match one:
+                case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str(key))) if (
+                    key.isidentifier()
+                ):
+                    bound.append(ast.unparse(one))
     return bound

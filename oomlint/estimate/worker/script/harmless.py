@@ -59,6 +59,8 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
         # Python 3.10 keeps the `io.open` that it began with for `Path.open`.
         for owner in (builtins, io, Path):
             stack.enter_context(patch.object(owner, "open", opened))
+        if (tensorflow := sys.modules.get("tensorflow")) is not None:
+            stack.enter_context(patch.object(tensorflow.io.gfile, "GFile", opened))  # of settings as well
         for place, name in ((os.path, "exists"), (os.path, "isfile"), (Path, "exists"), (Path, "is_file")):
             stack.enter_context(patch.object(place, name, _also_beside(getattr(place, name))))
         stack.enter_context(image_format(generation.chosen(), text, assumptions))

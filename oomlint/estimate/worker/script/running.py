@@ -379,7 +379,8 @@ def _broken(
             return _first(failures, path)
     # `models["one"] = ...` under a condition that is not known is left out, and its name is nobody's.
     unnamed = [one for one in failures if not one.oomlint_name and one.oomlint_cause is not error]
-    if isinstance(error, KeyError) and unnamed:
+    if isinstance(error, KeyError) and unnamed and "oomlint_asked" not in error.__dict__:
+        error.__dict__["oomlint_asked"] = True  # two of them would be followed to each other
         return asked(unnamed[-1], path, failures)
     if any(map(is_model, choices.none_in(error))) and (chosen := choices.not_made((file, line))) is not None:
         return chosen
