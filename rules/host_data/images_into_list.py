@@ -125,7 +125,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     seen: set[int] = set()
     columns = _columns(trace)
     for stack in trace.calls(*_STACKING):
-        for value in (*_lists(stack), *_of_columns(stack, columns)):
+        for value in (*_lists(stack), *_of_columns(trace, stack, columns)):
             if not _whole(stack, value) or not _many(value, settings) or in_test(stack):
                 continue
             for filled, place, loops in _fillings(trace, value):
@@ -169,16 +169,14 @@ def _columns(trace: Trace) -> dict[str, Sequence]:
     return found
 
 
-def _of_columns(stack: Call, columns: dict[str, Sequence]) -> Iterator[Sequence]:
+def _of_columns(trace: Trace, stack: Call, columns: dict[str, Sequence]) -> Iterator[Sequence]:
     """The columns that a call gets: `np.stack(table["picture"].values)`, `np.array(table.picture.tolist())`."""
     for argument in stack.arguments if columns else ():
         node: cst.CSTNode = argument.place.node
         while not isinstance(node, cst.Name):
             match node:
-                case cst.Subscript(
-                    slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]
-                ):
-                    found, node = columns.get(str(key.evaluated_value)), node.value
+                case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=key))]):
+                    found, node = columns.get(_text(trace, key) or ""), node.value
                 case cst.Attribute(value=node, attr=cst.Name(value=name)):
                     found = columns.get(name)
                 case cst.Call(func=cst.Attribute(value=node)):
@@ -188,6 +186,19 @@ def _of_columns(stack: Call, columns: dict[str, Sequence]) -> Iterator[Sequence]
             if found is not None:
                 yield found
                 break
+
+
+def _text(trace: Trace, key: cst.BaseExpression) -> str | None:
+    """The name of a column, written there or bound to a name: `table[PICTURE]`."""
+    if isinstance(key, cst.SimpleString):
+        return str(key.evaluated_value)
+    bound = [
+        deref(one.value) for one in trace.assigns() if isinstance(key, cst.Name) and one.path == key.value
+    ]
+    match bound:
+        case [Const(value=str(text))]:
+            return text
+    return None
 
 
 def _fixed_width(stack: Call, value: Sequence) -> bool:

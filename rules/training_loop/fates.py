@@ -82,6 +82,12 @@ def _resets(use: Use, name: str, filling: cst.CSTNode | None) -> bool:
             return True
         case [cst.Subscript(), cst.Del(), *_] | [cst.Del(), *_]:
             return True
+        case [
+            cst.AssignTarget(),
+            cst.Assign(value=cst.Call(func=cst.Attribute(attr=cst.Name("setdefault")))),
+            *_,
+        ]:
+            return False  # the list that is kept under a key, and a new one for the first of it
         case [cst.AssignTarget() | cst.AnnAssign() as binding, *_] if binding.target is use.node:
             if any(isinstance(node, cst.For | cst.While) for node in use.around):
                 return True

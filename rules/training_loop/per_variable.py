@@ -50,7 +50,7 @@ def is_one_per_tensor(trace: Trace, kept: Kept) -> bool:
     made = kept.container.context
     before = made.loops() if made is not None else []
     loops = [loop for loop in kept.call.context.loops() if loop not in before]
-    if not loops or not all(_is_over_places(loop.place.node) for loop in loops):
+    if not loops or not all(_is_over_places(trace, loop) for loop in loops):
         return False
     pending, seen = [kept.value], 0
     while pending and seen < MAKERS:
@@ -65,16 +65,16 @@ def is_one_per_tensor(trace: Trace, kept: Kept) -> bool:
     return True
 
 
-def _is_over_places(loop: cst.CSTNode) -> bool:
-    """Whether it goes over `range(len(weights))` or `zip(weights, moved)`."""
-    match loop.iter if isinstance(loop, cst.For) else None:
-        case cst.Call(
-            func=cst.Name(value="range"), args=[cst.Arg(value=cst.Call(func=cst.Name(value="len")))]
-        ):
-            return True
-        case cst.Call(func=cst.Name(value="zip"), args=[_, _, *_]):
-            return True
-    return False
+def _is_over_places(trace: Trace, loop: Loop) -> bool:
+    """Whether it goes over `range(len(weights))`, be the length a name's, or over `zip(weights, moved)`."""
+    maker = trace.maker(loop.iterable) if loop.iterable is not None else None
+    if maker is None or not isinstance(loop.place.node, cst.For):
+        return False
+    if maker.name == "builtins.zip":
+        return len(maker.arguments) > 1
+    given = maker.arguments[0].value if maker.name == "builtins.range" and len(maker.arguments) == 1 else None
+    length = trace.maker(given) if given is not None else None
+    return length is not None and length.name == "builtins.len"
 
 
 def _is_over_parts(expression: cst.BaseExpression) -> bool:
