@@ -192,13 +192,9 @@ def _text(trace: Trace, key: cst.BaseExpression) -> str | None:
     """The name of a column, written there or bound to a name: `table[PICTURE]`."""
     if isinstance(key, cst.SimpleString):
         return str(key.evaluated_value)
-    bound = [
-        deref(one.value) for one in trace.assigns() if isinstance(key, cst.Name) and one.path == key.value
-    ]
-    match bound:
-        case [Const(value=str(text))]:
-            return text
-    return None
+    bound = [one.value for one in trace.assigns() if isinstance(key, cst.Name) and one.path == key.value]
+    text = deref(bound[0]) if len(bound) == 1 else None
+    return str(text.value) if isinstance(text, Const) else None
 
 
 def _fixed_width(stack: Call, value: Sequence) -> bool:
