@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from oomlint.syntax.source import Source
 
 
-MAX_REGISTRARS = (
-    200  # modules and classes that are looked at for one key: a package of models has some dozens
-)
+# Modules and classes that are looked at for one key: a package of models has some dozens.
+MAX_REGISTRARS = 200
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

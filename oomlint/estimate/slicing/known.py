@@ -66,9 +66,8 @@ class Known:
         for key, (source, nodes) in sources.items():
             try:
                 self._rows[key] = Positions(source, nodes)
-            except (
-                SyntaxFault
-            ):  # Python reads its indentation, LibCST does not: nothing of this module is known
+            except SyntaxFault:
+                # Python reads its indentation, LibCST does not: nothing of this module is known.
                 if self.program.unit_of(_file(source)) is self.program.main:
                     raise
 
