@@ -110,3 +110,8 @@ class Source:
     def words(self, node: cst.CSTNode) -> str:
         """The node's words in one row, at the price of no parse: blanks, quotes and brackets may differ."""
         return " ".join(self.module.code_for_node(node).split())
+
+    def quoted(self, node: cst.CSTNode) -> str:
+        """The node's text for a message: as it is written, or its words where that is on several rows."""
+        code = self.code(node)
+        return self.words(node) if "\n" in code else code

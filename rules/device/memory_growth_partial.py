@@ -122,7 +122,7 @@ def _differs(call: Call) -> Finding:
     enable = call.argument("enable")
     told = enable is not None and isinstance(deref(enable.value), Unknown)
     edits = (Replace(call.source.place(enable.place.node), "True"),) if told and enable is not None else ()
-    what = call.source.words(enable.place.node) if told and enable is not None else "one of them only"
+    what = call.source.quoted(enable.place.node) if told and enable is not None else "one of them only"
     return RULE.finding(
         call.place,
         f"memory growth differs from GPU to GPU ({what}): with more than one the first operation raises "
@@ -265,9 +265,9 @@ def _text(call: Call) -> str:
         and loop is not None
         and isinstance(loop.place.node, cst.For)
     ):
-        return loop.place.source.words(loop.place.node.iter)
+        return loop.place.source.quoted(loop.place.node.iter)
     argument = call.argument("device")
-    return call.source.words(argument.place.node) if argument is not None else "one GPU"
+    return call.source.quoted(argument.place.node) if argument is not None else "one GPU"
 
 
 def _fix(call: Call, device: Device) -> Fix | None:

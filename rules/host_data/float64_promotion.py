@@ -181,7 +181,7 @@ def _scaled(call: Call) -> Reason | None:
         return None
     scaler, _, method = call.name.removeprefix("sklearn.preprocessing.").rpartition(".")
     node = given.place.node
-    help = f"cast first, {call.source.words(node)}{_CAST}: the scaler leaves float32 as it is"
+    help = f"cast first, {call.source.quoted(node)}{_CAST}: the scaler leaves float32 as it is"
     fix = _simple(call, node, "", _CAST, "cast before it is scaled") if isinstance(node, cst.Name) else None
     return f"{scaler}.{method} of {array.dtype}", fix, help
 

@@ -185,7 +185,7 @@ def _finding(fate: Fate, kept: keeping.Kept, scalar: bool, rounds: tuple[Loop | 
     receiver = (
         node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
     )
-    shown = kept.name or (kept.call.source.words(receiver) if receiver is not None else "")
+    shown = kept.name or (kept.call.source.quoted(receiver) if receiver is not None else "")
     name = f"`{shown}`" if shown else "a container"
     what = "a scalar tensor" if scalar else "gradients" if isinstance(kept.value, Gradients) else "a tensor"
     if loop is None:

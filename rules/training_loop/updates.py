@@ -206,7 +206,7 @@ def divisor_text(value: Const | Unknown, division: Division) -> str:
     if isinstance(value, Const):
         return f"{int(value.value)}"
     divisor = _divisor(division)
-    return f"`{division.call.source.words(divisor)}`" if divisor is not None else f"`{value.name or 'N'}`"
+    return f"`{division.call.source.quoted(divisor)}`" if divisor is not None else f"`{value.name or 'N'}`"
 
 
 def kind(optimizer: Optimizer | None) -> str:

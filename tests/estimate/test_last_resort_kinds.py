@@ -67,7 +67,7 @@ def test_code_of_keras_1_in_a_module_is_known_by_that(tmp_path: Path, monkeypatc
         import keras
         from nets_of_keras_1_17 import net
         model = net()
-        model.train_on_batch(x, y)
+        model.fit(x, y, batch_size=16)
     """
     path = put(tmp_path, text, monkeypatch)
     (tmp_path / "nets_of_keras_1_17.py").write_text(
