@@ -67,8 +67,6 @@ def execute_module(run: Run, source: Source) -> None:
                 name=name,
             )
             run.state.bind(run.scope, name, definition)
-            if isinstance(statement, cst.ClassDef) and (statement.decorators or statement.bases):
-                run.waiting.append(definition)  # a decorator or a base may keep it in a registry
         elif statements.execute_block(run, (statement,)) is not Flow.ON:
             return
 
@@ -88,7 +86,7 @@ def _definitions(module: cst.Module) -> Iterator[tuple[int, str]]:
 
 
 def _calls_nothing(statement: cst.ClassDef | cst.FunctionDef) -> bool:
-    """Whether it calls nothing while it is taken, but for the decorators of a class (`imports.registered`)."""
+    """Whether it calls nothing while it is taken. What decorates a class is not given the class."""
     waiting: list[cst.CSTNode] = [statement]
     while waiting:
         node = waiting.pop()

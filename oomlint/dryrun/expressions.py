@@ -270,8 +270,6 @@ def _comparison(run: Run, node: cst.Comparison) -> Value:
             else:
                 results.append(_from(run, name, operators.compare(name, left, right), node, left, right))
         else:
-            if isinstance(right, Mapping):
-                imports.registered(run, right, left)
             inside = operators.contains(left, right)
             if type(target.operator) is cst.NotIn and isinstance(inside, Const):
                 inside = Const(not inside.value, inside.trail, inside.soft)

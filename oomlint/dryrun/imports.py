@@ -15,18 +15,13 @@ from oomlint.dryrun.catalog.names import canonical, rooted
 from oomlint.dryrun.modules import module_name
 from oomlint.dryrun.state import Scope
 from oomlint.dryrun.trace import Context
-from oomlint.dryrun.values.base import Const, Unknown, Value, deref
-from oomlint.dryrun.values.program import Class, Function, Library, ProjectModule
+from oomlint.dryrun.values.base import Unknown, Value
+from oomlint.dryrun.values.program import Library, ProjectModule
 from oomlint.project.modules import LIBRARIES
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
-    from oomlint.dryrun.values.base import Mapping
     from oomlint.syntax.source import Source
-
-
-# Modules and classes that are looked at for one key: a package of models has some dozens.
-MAX_REGISTRARS = 200
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -56,7 +51,7 @@ class Imported(Deferred):
         if self.name is None:
             return module(run, self.package, self.level)
         source = module(run, self.package, self.level) if self.package or self.level else Unknown()
-        return member(run, source, self.package, self.level, self.name, self)
+        return member(run, source, self.package, self.level, self.name)
 
 
 def resolve(run: Run, value: Value) -> Value:
@@ -80,7 +75,7 @@ def defer(run: Run, package: str, level: int, name: str | None = None) -> Value:
     if run.resolver is None or (level == 0 and package.partition(".")[0] in LIBRARIES):
         source: Value = Library(canonical(package), package) if level == 0 and package else Unknown()
         return source if name is None else member(run, source, package, level, name)
-    imported = Imported(
+    return Imported(
         source=run.source,
         context=run.context,
         at=len(run.trace.events),
@@ -88,24 +83,6 @@ def defer(run: Run, package: str, level: int, name: str | None = None) -> Value:
         level=level,
         name=name,
     )
-    run.waiting.append(imported)
-    return imported
-
-
-def registered(run: Run, registry: Mapping, key: Value) -> None:
-    """Look at what the script imports and has not used yet, where a registry of classes or functions lacks a key.
-
-    In Python such modules are run for what they register: `import models` brings no name that is used.
-    """
-    if not run.waiting or not isinstance(key, Const) or not isinstance(key.value, str):
-        return
-    if not registry.complete or registry.context is None or key.value in registry.entries:
-        return
-    if all(isinstance(deref(kept), Class | Function) for kept in registry.entries.values()):
-        for _ in range(MAX_REGISTRARS):
-            if not run.waiting or key.value in registry.entries:
-                return
-            resolve(run, run.waiting.pop(0))
 
 
 def dotted(node: cst.CSTNode | None) -> str:
@@ -163,13 +140,11 @@ def execute_from(run: Run, node: cst.ImportFrom) -> None:
         bind(run, bound, defer(run, package, level, name))
 
 
-def member(
-    run: Run, source: Value, package: str, level: int, name: str, asking: Imported | None = None
-) -> Value:
-    """What `from source import name` binds. A package that asks for a part of its own binds it with that."""
+def member(run: Run, source: Value, package: str, level: int, name: str) -> Value:
+    """What `from source import name` binds."""
     if isinstance(source, ProjectModule):
         value = run.state.get((source.scope, name))
-        if value is not None and value is not asking:
+        if value is not None:
             return resolve(run, value)
         below = module(run, f"{package}.{name}" if package else name, level)
         return (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun import calls, classes, definitions, expressions, imports, loops, objects, statements
+from oomlint.dryrun import calls, classes, definitions, expressions, loops, objects, statements
 from oomlint.dryrun.calls import Activation
 from oomlint.dryrun.catalog.registry import Catalog, Iteration, load
 from oomlint.dryrun.flow import Flow, count
@@ -67,7 +67,6 @@ class Run:
         self.functions: list[Function] = []  # in order of definition, entered or not
         self.classes: list[Class] = []
         self.modules: dict[int, ProjectModule] = {}
-        self.waiting: list[imports.Deferred] = []  # what may fill a registry once it is looked at
         self.imported: list[range] = []  # numbers of the events of modules' top levels
         self.rounds = 1  # of unrolled loops around what is being run
         self.fuel = FUEL_FLOOR

@@ -47,7 +47,6 @@ def get_item(run: Run, value: Value, index: Value, node: cst.CSTNode) -> Value:
         case Sequence():
             return _sequence_item(value, index)
         case Mapping():
-            imports.registered(run, value, index)
             if isinstance(index, Const) and index.value in value.entries:
                 return value.entries[index.value]
             if value.other is not None:

@@ -56,16 +56,6 @@ def test_functions_and_constants_of_other_modules() -> None:
     assert project.probe("train.py") == [960, 3, 3]
 
 
-def test_a_package_binds_its_own_parts() -> None:
-    files = {
-        "train.py": "import nets\nfrom nets import small\nprobe(nets.large.size)\nprobe(small.size)\n",
-        "nets/__init__.py": "from . import large, small as small\n",
-        "nets/large.py": "size = 9\n",
-        "nets/small.py": "size = 3\n",
-    }
-    assert Project(files).probe("train.py") == [9, 3]
-
-
 def test_a_star_brings_what_a_module_binds_and_not_what_it_only_asks_for() -> None:
     project = Project(
         {
@@ -247,45 +237,3 @@ def test_functions_nobody_calls_do_not_go_far_into_other_modules() -> None:
         }
     )
     assert dry_run(called.sources["train.py"], called).steps > 5 * 800
-
-
-REGISTRY = """
-class Registry:
-    def __init__(self):
-        self.kept = dict()
-    def get(self, name):
-        return self.kept.get(name)
-    def register(self, name=None):
-        def keep(kind):
-            self.kept[name or kind.__name__] = kind
-            return kind
-        return keep
-MODELS = Registry()
-def build(name, **options):
-    if name not in MODELS.kept:
-        raise KeyError(name)
-    return MODELS.get(name)(**options)
-"""
-
-
-def test_modules_that_are_imported_for_what_they_register_are_run_for_it() -> None:
-    files = {
-        "train.py": "import models\nfrom registry import build\nprobe(build('Wide', size=3).size)\nprobe(build('thin'))\n",
-        "registry.py": REGISTRY,
-        "models/__init__.py": "from .wide import Wide\nfrom . import thin\n",
-        "models/wide.py": "from registry import MODELS\n@MODELS.register()\nclass Wide:\n"
-        "    def __init__(self, size):\n        self.size = 10 * size\n",
-        "models/thin.py": "from registry import MODELS\n@MODELS.register('thin')\ndef thin():\n    return 1\n",
-    }
-    assert Project(files).probe("train.py") == [30, 1]
-
-
-def test_a_key_that_a_plain_dictionary_lacks_runs_no_module() -> None:
-    project = Project(
-        {
-            "train.py": "import models\noptions = {'size': 3}\nprobe(options.get('rate', 7))\n",
-            "models.py": "raise SystemExit\n",
-        }
-    )
-    assert project.probe("train.py") == [7]
-    assert project.opened == []

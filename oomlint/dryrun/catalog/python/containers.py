@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from oomlint.dryrun import imports, objects, subscripts
+from oomlint.dryrun import objects, subscripts
 from oomlint.dryrun.catalog.python.builtin_functions import asked_for_keys
 from oomlint.dryrun.catalog.registry import Iteration, function, item, iteration, method
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Sequence, Unknown, Value, deref, join
@@ -193,7 +193,6 @@ def mapping_get(call: Call, run: Run) -> Value:
     assert isinstance(receiver, Mapping)
     default = call.value("default") or NONE
     if isinstance(key, Const):
-        imports.registered(run, receiver, key)
         try:
             found = receiver.entries.get(key.value)
         except TypeError:
