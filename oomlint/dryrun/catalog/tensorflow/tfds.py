@@ -20,29 +20,24 @@ if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
     from oomlint.dryrun.trace import Call
 
-# Picture (None: sizes differ), splits.
-_SETS: dict[str, tuple[tuple[int | None, ...], dict[str, int]]] = {
-    "mnist": ((28, 28, 1), {"train": 60_000, "test": 10_000}),
-    "fashion_mnist": ((28, 28, 1), {"train": 60_000, "test": 10_000}),
-    "kmnist": ((28, 28, 1), {"train": 60_000, "test": 10_000}),
-    "cifar10": ((32, 32, 3), {"train": 50_000, "test": 10_000}),
-    "cifar100": ((32, 32, 3), {"train": 50_000, "test": 10_000}),
-    "svhn_cropped": ((32, 32, 3), {"train": 73_257, "test": 26_032, "extra": 531_131}),
-    "stl10": ((96, 96, 3), {"train": 5_000, "test": 8_000, "unlabelled": 100_000}),
-    "horses_or_humans": ((300, 300, 3), {"train": 1_027, "test": 256}),
-    "rock_paper_scissors": ((300, 300, 3), {"train": 2_520, "test": 372}),
-    "beans": ((500, 500, 3), {"train": 1_034, "validation": 133, "test": 128}),
-    "tf_flowers": ((None, None, 3), {"train": 3_670}),
-    "cats_vs_dogs": ((None, None, 3), {"train": 23_262}),
-    "oxford_flowers102": ((None, None, 3), {"train": 1_020, "validation": 1_020, "test": 6_149}),
-    "food101": ((None, None, 3), {"train": 75_750, "validation": 25_250}),
-    "imagenet2012": ((None, None, 3), {"train": 1_281_167, "validation": 50_000}),
+# Picture (None: sizes differ), splits, how many values the label has.
+_SETS: dict[str, tuple[tuple[int | None, ...], dict[str, int], int]] = {
+    "mnist": ((28, 28, 1), {"train": 60_000, "test": 10_000}, 10),
+    "fashion_mnist": ((28, 28, 1), {"train": 60_000, "test": 10_000}, 10),
+    "kmnist": ((28, 28, 1), {"train": 60_000, "test": 10_000}, 10),
+    "cifar10": ((32, 32, 3), {"train": 50_000, "test": 10_000}, 10),
+    "cifar100": ((32, 32, 3), {"train": 50_000, "test": 10_000}, 100),
+    "svhn_cropped": ((32, 32, 3), {"train": 73_257, "test": 26_032, "extra": 531_131}, 10),
+    "stl10": ((96, 96, 3), {"train": 5_000, "test": 8_000, "unlabelled": 100_000}, 10),
+    "horses_or_humans": ((300, 300, 3), {"train": 1_027, "test": 256}, 2),
+    "rock_paper_scissors": ((300, 300, 3), {"train": 2_520, "test": 372}, 3),
+    "beans": ((500, 500, 3), {"train": 1_034, "validation": 133, "test": 128}, 3),
+    "tf_flowers": ((None, None, 3), {"train": 3_670}, 5),
+    "cats_vs_dogs": ((None, None, 3), {"train": 23_262}, 2),
+    "oxford_flowers102": ((None, None, 3), {"train": 1_020, "validation": 1_020, "test": 6_149}, 102),
+    "food101": ((None, None, 3), {"train": 75_750, "validation": 25_250}, 101),
+    "imagenet2012": ((None, None, 3), {"train": 1_281_167, "validation": 50_000}, 1_000),
 }
-# How many values the label of each has.
-_CLASSES = {
-    "cifar100": 100, "horses_or_humans": 2, "rock_paper_scissors": 3, "beans": 3, "tf_flowers": 5, "cats_vs_dogs": 2,
-    "oxford_flowers102": 102, "food101": 101, "imagenet2012": 1_000,
-}  # fmt: skip
 # Tables and texts of a few hundred megabytes at most, whatever is made of a row.
 _SMALL = tuple(
     """movielens/100k movielens/1m imdb_reviews ag_news iris titanic wine_quality penguins german_credit
@@ -58,7 +53,7 @@ _SLICE = re.compile(r"(\w+)\[(\d*)(%?):(\d*)(%?)\]")
 def load(call: Call, run: Run) -> Value:
     """One dataset per split that is asked for; a dictionary of all of them if none is."""
     name = call.const("name")
-    known = _SETS.get(_plain(name))
+    known = _SETS.get(name.partition(":")[0].partition("/")[0]) if isinstance(name, str) else None
     split = call.value("split")
     if split is None or (isinstance(split, Const) and split.value is None):
         names = list(known[1]) if known is not None else ["train", "test", "validation"]
@@ -69,11 +64,6 @@ def load(call: Call, run: Run) -> Value:
     if call.argument("with_info") is not None and call.const("with_info") is not False:
         return Sequence("tuple", items=[result, _info(call, known)])
     return result
-
-
-def _plain(name: object) -> str:
-    """A set's name without version and configuration."""
-    return name.partition(":")[0].partition("/")[0] if isinstance(name, str) else ""
 
 
 def _info(call: Call, known: Known | None) -> Opaque:
@@ -90,7 +80,7 @@ def _info(call: Call, known: Known | None) -> Opaque:
         }
         info.attributes["splits"] = Mapping(splits, complete=False)
         sizes: list[Value] = [NONE if size is None else Const(size, (step,)) for size in known[0]]
-        classes = Const(_CLASSES.get(_plain(call.const("name")), 10), (step,))
+        classes = Const(known[2], (step,))
         image: dict[str, Value] = {"shape": Sequence("tuple", items=sizes)}
         features: dict[object, Value] = {
             "image": Opaque("tensorflow_datasets.core.features.Image", call, image),
@@ -100,7 +90,7 @@ def _info(call: Call, known: Known | None) -> Opaque:
     return info
 
 
-Known = tuple[tuple["int | None", ...], dict[str, int]]
+Known = tuple[tuple["int | None", ...], dict[str, int], int]
 
 
 def _nested(call: Call, known: Known | None, split: Value) -> Value:
@@ -115,7 +105,7 @@ def _split(call: Call, known: Known | None, split: Value) -> Value:
     element: Value | None = None
     count: Const | None = None
     if known is not None:
-        shape, splits = known
+        shape, splits, _ = known
         step = Step(f"tfds.load({call.const('name')!r})", call.place)
         dims = tuple(None if size is None else Const(size) for size in shape)
         image = Array("tensor", dims, "uint8", step, frozenset({"image"}))
@@ -127,16 +117,14 @@ def _split(call: Call, known: Known | None, split: Value) -> Value:
             element = Mapping({"image": image, "label": label}, complete=False)
     elif supervised is True:
         element = Sequence("tuple", items=[Unknown(tags=frozenset({"tfds"})), Unknown()])
+    size = dim_of(call.value("batch_size"))
+    batched = size is not None and size.value > 0  # -1: the whole set as one tensor
     if call.argument("batch_size") is not None:
-        size = dim_of(call.value("batch_size"))
-        element = _batched(element, size)
-        whole, count = count, None
-        if whole is not None and size is not None and size.value > 0:
+        element, whole, count = _batched(element, size), count, None
+        if whole is not None and size is not None and batched:
             count = Const(-(-whole.value // size.value), whole.trail)
     name = call.const("name")
     small = isinstance(name, str) and name.startswith(_SMALL)
-    rows = call.const("batch_size")
-    batched = isinstance(rows, int) and rows > 0  # -1: the whole set as one tensor
     tags = [tag for tag, holds in (("small", small), ("batched", batched)) if holds]
     return Dataset(element=element, count=count, stages=(call,), tags=frozenset(tags))
 

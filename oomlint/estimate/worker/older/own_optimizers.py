@@ -6,9 +6,9 @@ One of Keras' own that keeps as many values for each weight stands in their plac
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from typing import Any
+
+from oomlint.estimate.worker.sources import source_of
 
 _MAKING = {"get_updates": ("zeros", "zeros_like"), "_create_slots": ("add_slot",)}
 
@@ -49,13 +49,7 @@ def _of_keras(keras: Any, slots: int) -> Any:
 def _slots(cls: type) -> int | None:
     """How many values for each weight it makes whatever its settings are; None for no optimizer of Keras 2."""
     for name, calls in _MAKING.items():
-        method = getattr(cls, name, None)
-        try:
-            tree = (
-                ast.parse(textwrap.dedent(inspect.getsource(method))).body[0] if method is not None else None
-            )
-        except (OSError, TypeError, SyntaxError):
-            continue
+        tree = source_of(getattr(cls, name, None))
         if isinstance(tree, ast.FunctionDef):
             return sum(
                 _made(statement, calls) for statement in tree.body if not isinstance(statement, ast.If)

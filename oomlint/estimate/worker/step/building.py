@@ -63,12 +63,9 @@ def build(request: Request) -> Subject:
         guessed = 0
         if batch is None:
             batch = DEFAULT_BATCH
-            whose = "a usual one, as nothing says the loop's own" if made.by_hand else "Keras' default"
-            if (asked := request.names.get("batch_asked")) is not None:
-                whose = f"a usual one, as {asked} is not known"
-            if (whole_data := request.names.get("at_once")) is not None:
-                whose = f"assumed: train_on_batch takes all of {whole_data} at once"
-            guessed = 0 if whose == "Keras' default" else batch
+            why = _guess(made, request)
+            guessed = batch if why else 0
+            whose = why or "Keras' default"
             assumptions.append(f"{ASSUMED_BATCH}{batch}, {whose}: give another with --batch-size")
         assumptions += strategies.words(request, batch)
         if whole:
@@ -100,6 +97,15 @@ def build(request: Request) -> Subject:
         outputs=outputs,
         batch_guessed=guessed,
     )
+
+
+def _guess(made: Any, request: Request) -> str:
+    """Why a batch is only a usual one; empty where Keras itself takes that."""
+    if (data := request.names.get("at_once")) is not None:
+        return f"assumed: train_on_batch takes all of {data} at once"
+    if (asked := request.names.get("batch_asked")) is not None:
+        return f"a usual one, as {asked} is not known"
+    return "a usual one, as nothing says the loop's own" if made.by_hand else ""
 
 
 @contextmanager

@@ -66,12 +66,7 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
         return Spec((batch, *sample), dtype)
     open_ = next((leaf for leaf in _leaves(made) if None in leaf[0][1:]), None)
     if made.element is not None and open_ is None:
-
-        def spec(leaf: Any) -> Spec:
-            shape, dtype = leaf
-            return Spec((batch, *shape[1:]), floatx() if dtype == FLOATX else dtype)
-
-        specs = _map(spec, made.element)
+        specs = _map(lambda leaf: spec_of(leaf, batch), made.element)
         if named := request.names.get("element_named"):
             shapes = ", ".join("x".join(map(str, one.shape[1:])) for one in tree().flatten(specs))
             assumptions.append(f"a sample is {shapes}: {named} (another: --input-shape)")
@@ -104,6 +99,12 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
     if length is not None and is_text and (open_ is None or len(open_[0]) == 2):
         error.parts = (f"x=32x{length} int32",)
     raise error
+
+
+def spec_of(leaf: Any, batch: int) -> Spec:
+    """A batch of what the dry run says of an element: its shape, which is known but for the first size, and dtype."""
+    shape, dtype = leaf
+    return Spec((batch, *shape[1:]), floatx() if dtype == FLOATX else dtype)
 
 
 def _entrance(model: Any) -> tuple[Any, str] | None:
@@ -251,7 +252,7 @@ def targets(made: Made, outputs: Any, batch: int, assumptions: list[str]) -> Any
         return None
     leaves = tree().flatten(outputs)
     if len(leaves) == 1 and _is_own(loss) and (known := made.second) is not None and _is_known_pair(known):
-        return Spec((batch, *known[0][1:]), floatx() if known[1] == FLOATX else known[1])
+        return spec_of(known, batch)
     losses = _losses(loss, outputs, len(leaves))
     specs = [_target(one, leaf, batch) for one, leaf in zip(losses, leaves, strict=True)]
     if isinstance(outputs, dict):

@@ -10,7 +10,6 @@ import ast
 import dataclasses
 import inspect
 import re
-import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,10 +17,10 @@ from typing import Any, Literal
 from oomlint.estimate.descriptions import read_data
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.slicing.vocabulary import FLOATX
 from oomlint.estimate.worker.absent import own_environments, stand_ins
-from oomlint.estimate.worker.keras.generation import floatx, inputs_of, keras_of, layers_of, present
+from oomlint.estimate.worker.keras.generation import inputs_of, keras_of, layers_of, present
 from oomlint.estimate.worker.script.making import Made
+from oomlint.estimate.worker.sources import source_of
 from oomlint.estimate.worker.step import data_specs, described
 from oomlint.estimate.worker.step.compiling import own_step
 from oomlint.estimate.worker.step.data_specs import looks_up
@@ -117,7 +116,7 @@ def _of_parts(made: Made, entrance: Entrance, batch: int) -> Any:
     for name in entrance.names:
         known: Any = element.get(name)
         if _is_whole(known):
-            told[name] = Spec((batch, *known[0][1:]), floatx() if known[1] == FLOATX else known[1])
+            told[name] = data_specs.spec_of(known, batch)
     if entrance.kind == "apart" or any(name not in told for name in (*entrance.names, *element)):
         return None
     return told if entrance.kind == "keys" else [told[name] for name in entrance.names]
@@ -130,9 +129,8 @@ def _is_own(cls: type) -> bool:
 
 def _parts(model: Any, function: Any, name: str) -> Entrance | None:
     """The keys, or the parts, that a `call` takes its one argument apart into."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):
+    tree = source_of(function)
+    if tree is None:
         return None
     keys: dict[str, None] = {}
     numbered: dict[int, str] = {}
@@ -201,7 +199,7 @@ def _of_the_call(made: Made, entrance: Entrance, batch: int) -> Iterator[tuple[s
     if entrance.kind == "apart":
         for name, value in _matched(made, entrance):
             if _is_whole(value):
-                yield name, Spec((batch, *value[0][1:]), floatx() if value[1] == FLOATX else value[1])
+                yield name, data_specs.spec_of(value, batch)
 
 
 def _numbers(made: Made, entrance: Entrance) -> Iterator[tuple[str, Any]]:

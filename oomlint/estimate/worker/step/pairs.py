@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from typing import Any
 
-from oomlint.estimate.slicing.vocabulary import FLOATX
 from oomlint.estimate.worker.absent import stand_ins
-from oomlint.estimate.worker.keras.generation import floatx, keras_of, tree
+from oomlint.estimate.worker.keras.generation import keras_of, tree
 from oomlint.estimate.worker.script.making import Made
+from oomlint.estimate.worker.sources import source_of
+from oomlint.estimate.worker.step import data_specs
 from oomlint.estimate.worker.step.compiling import own_step
 from oomlint.estimate.worker.subject import Spec
 from oomlint.estimate.worker.values import roles
@@ -28,7 +28,7 @@ def second_of(made: Made, x: Any, outputs: Any, batch: int, assumptions: list[st
         return Spec((batch, *told.sizes[1:]), str(told.dtype))
     known = made.second
     if _is_leaf(known) and None not in known[0][1:]:
-        return Spec((batch, *known[0][1:]), floatx() if known[1] == FLOATX else known[1])
+        return data_specs.spec_of(known, batch)
     leaves = tree().flatten(outputs) if outputs is not None else []
     like, words = x, "what the model is given"
     if len(leaves) == 1 and all(isinstance(size, int) for size in tuple(leaves[0].shape)[1:]):
@@ -114,11 +114,7 @@ def _compares(model: Any) -> bool:
 def _train_step(model: type) -> ast.FunctionDef | None:
     """The source of a step of the model's own that takes one batch; None where it has none or nobody has it."""
     step: Any = getattr(model, "train_step", None)
-    step = getattr(step, "python_function", step)
     if str(getattr(step, "__module__", "")).partition(".")[0] in ("keras", "tf_keras"):
         return None
-    try:
-        function = ast.parse(textwrap.dedent(inspect.getsource(step))).body[0]
-    except (OSError, TypeError, SyntaxError, IndexError):
-        return None
+    function = source_of(step)
     return function if isinstance(function, ast.FunctionDef) and len(function.args.args) == 2 else None

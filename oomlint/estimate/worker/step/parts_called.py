@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from oomlint.estimate.slicing.program import bound_names
 from oomlint.estimate.worker.keras.generation import dtype_of, inputs_of
+from oomlint.estimate.worker.sources import source_of
 from oomlint.estimate.worker.subject import Spec
 
 
@@ -44,7 +44,7 @@ def handed_on(model: Any) -> Any:
     whole = tree.args.args[1].arg
     for node in ast.walk(tree):
         match node:
-            case ast.Assign(targets=targets) if any(whole in _bound(target) for target in targets):
+            case ast.Assign() if whole in bound_names(node):
                 return None
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id="self"), attr=name), args=[ast.Name(id=given), *_]
@@ -56,17 +56,8 @@ def handed_on(model: Any) -> Any:
 
 
 def _call_of(model: Any) -> ast.FunctionDef | None:
-    function: Any = getattr(type(model), "call", None)
-    function = inspect.unwrap(getattr(function, "python_function", function))
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    except (OSError, TypeError, SyntaxError, IndexError):
-        return None
+    tree = source_of(getattr(type(model), "call", None))
     return tree if isinstance(tree, ast.FunctionDef) else None
-
-
-def _bound(target: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
 
 
 def _array(node: ast.expr, called: dict[str, str], names: tuple[str, ...]) -> str:
