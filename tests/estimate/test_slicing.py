@@ -62,7 +62,7 @@ def test_a_plain_script(tmp_path: Path):
         "model.add(keras.layers.Flatten())",
         "model.add(keras.layers.Dense(units))",
         "model.compile('adam', 'mse', metrics=['mae'])",
-        "oomlint_trained(model, batch_size=16, element=((None, 28, 28, 1), 'float32'), second=((None,), 'uint8'))",
+        "oomlint_trained(model, batch_size=16, element=((None, 28, 28, 1), 'float32'), rest=(((None,), 'uint8'),))",
     ]
     assert "matplotlib" not in found.text
     assert "numpy" not in found.text

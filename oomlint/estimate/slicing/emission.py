@@ -204,7 +204,7 @@ class Emission:
         if training.batch is not None:
             value = training.batch if isinstance(training.batch, ast.expr) else ast.Constant(training.batch)
             keywords.append(ast.keyword("batch_size", self._rewritten(value, scope)))
-        facts = {"element": training.element, "second": training.second}
+        facts = {"element": training.element, "rest": training.rest}
         facts |= {"arguments": training.arguments or None, "named": training.named or None}
         for name, fact in facts.items():
             if fact is not None:

@@ -18,7 +18,7 @@ from oomlint.estimate.slicing.vocabulary import FLOATX
 from oomlint.syntax.positions import Positions
 
 if TYPE_CHECKING:
-    from oomlint.dryrun.trace import Assign, Trace
+    from oomlint.dryrun.trace import Assign, Call, Trace
     from oomlint.estimate.slicing.program import Program, Unit
     from oomlint.syntax.place import Place
     from oomlint.syntax.source import Source
@@ -213,14 +213,20 @@ def first(data: Value) -> Any:
     return (element if isinstance(deref(data), Dataset) else fed)(inputs_in(data))
 
 
-def second(data: Value, labels: Value | None) -> Any:
-    """What comes second in a batch of a data set or a generator, or beside an array, in the same way."""
+def rest(data: Value, call: Call) -> tuple[Any, ...] | None:
+    """What comes behind that in a batch, of a data set or a generator or beside an array: labels, weights of samples.
+
+    In the same way; None where nothing of it is known.
+    """
     data = deref(data)
     whole = yielded_by(data)
-    if whole is None and not isinstance(data, Dataset):
-        return fed(labels)
     if isinstance(data, Dataset):
         whole = None if data.element is None else deref(data.element)
-    if isinstance(whole, Sequence) and whole.kind == "tuple" and whole.items and len(whole.items) == 2:
-        return element(whole.items[1])
+    elif whole is None:
+        found = [fed(call.value("y"))]
+        if call.argument("sample_weight") is not None:
+            found.append(fed(call.value("sample_weight")))
+        return None if found[0] is None else tuple(found)
+    if isinstance(whole, Sequence) and whole.kind == "tuple" and whole.items and 2 <= len(whole.items) <= 3:
+        return tuple(map(element, whole.items[1:]))
     return None

@@ -12,7 +12,7 @@ from oomlint.dryrun.queries.trained_models import FIT, trained_models
 from oomlint.dryrun.trace import Body
 from oomlint.dryrun.values.base import Const, deref
 from oomlint.estimate.slicing.functions import Functions, statements
-from oomlint.estimate.slicing.known import element, first, second
+from oomlint.estimate.slicing.known import element, first, rest
 from oomlint.estimate.slicing.program import Program, Scope, Unit, dotted, own_expressions, root_name
 from oomlint.estimate.slicing.receivers import applying, models_in
 from oomlint.estimate.slicing.threads import in_thread
@@ -40,7 +40,7 @@ class Training:
     element_named: str = ""  # where that was found, if not in what the call is given
     arguments: list[Any] = field(default_factory=list)  # where the model is called on several things
     named: dict[str, Any] = field(default_factory=dict)
-    second: Any = None  # of each batch: labels, or what a step of the model's own is given beside them
+    rest: Any = None  # of each batch: labels and weights, or what a step of the model's own is given there
     optimizer: ast.expr | None = None
     by_hand: str = ""
     replicas: int | None = None
@@ -98,7 +98,7 @@ def _compiled(trace: Trace, program: Program, known: Known) -> Iterator[Training
         data = next((call.value(name) for name in ("x", "generator", "data") if call.argument(name)), None)
         if data is not None:
             training.element = first(data)
-            training.second = second(data, call.value("y"))
+            training.rest = rest(data, call)
         if model is not None and _is_open(training.element):
             before = _called_on(trace, model, call)  # `model(tf.ones((1, 416, 416, 3)))` made its weights
             if before is not None:

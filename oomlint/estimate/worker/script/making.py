@@ -28,7 +28,7 @@ class Made:
     batch: int | None = None
     compiled: bool = False
     element: Any = None  # a nest of (shape, dtype): what the data set hands over, where the dry run knows
-    second: Any = None  # what each batch of data holds beside that
+    rest: tuple[Any, ...] = ()  # what each batch of data holds beside that; None for what is not known
     step: Any = None  # the function of a step that is followed whole
     handed: dict[str, Any] = field(default_factory=dict)  # what that is given: shapes and dtypes
     # What the script calls it on, where that is several things: shapes or numbers, None for what is not known.
@@ -37,6 +37,11 @@ class Made:
     by_hand: str = ""  # "graph" or "eager": how a hand-written loop runs
     # What else is trained there: models, and their optimizers where they are not compiled.
     others: list[tuple[Any, Any]] = field(default_factory=list)
+
+    @property
+    def second(self) -> Any:
+        """What comes second in each batch of data: labels mostly."""
+        return self.rest[0] if self.rest else None
 
     @property
     def has_no_call(self) -> bool:

@@ -219,7 +219,7 @@ def _made(
         optimizer=optimizer,
         batch=batch if isinstance(batch, int) and not isinstance(batch, bool) else None,
         element=element,
-        second=facts.get("second"),
+        rest=tuple(facts.get("rest") or ()),
         step=facts.get("step"),
         handed=dict(facts.get("handed", {})),
         arguments=list(facts.get("arguments", ())),

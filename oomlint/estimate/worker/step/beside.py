@@ -95,9 +95,10 @@ def _subject(
     x, outputs, guessed = _input_and_outputs(model, made, plain, batch, likely)
     compiling.compile_model(made, plain, outputs, [])
     y = data_specs.targets(made, outputs, batch, [])
+    data = (x,) if y is None else (x, y)
     with as_compiled(model):
-        compiling.build_slots(model, x, y)
-    return Subject(model, (x,) if y is None else (x, y), guessed=guessed)
+        compiling.build_slots(model, data)
+    return Subject(model, data, guessed=guessed)
 
 
 @contextmanager

@@ -83,9 +83,11 @@ def build(request: Request) -> Subject:
         y = None if alone else data_specs.targets(made, outputs, batch, assumptions)
         if y is None and not alone:
             y = pairs.second_of(made, x, outputs, batch, assumptions)
-        compiling.build_slots(made.model, x, y)
+        data: tuple[Any, ...] = (x,) if y is None else (x, y)
+        if y is not None and (weights := pairs.weights_of(made, batch)) is not None:
+            data = (x, y, weights)
+        compiling.build_slots(made.model, data)
         others = beside.subjects(made, x, outputs, request, batch, assumptions)
-    data = (x,) if y is None else (x, y)
     by_hand = bool(made.by_hand)
     return Subject(
         made.model,

@@ -15,7 +15,7 @@ from oomlint.estimate.worker.keras.compilation import asked_jit
 from oomlint.estimate.worker.keras.generation import chosen, is_legacy, keras_of, tree
 from oomlint.estimate.worker.keras.state import own_optimizers
 from oomlint.estimate.worker.script.making import Made, _failed, near
-from oomlint.estimate.worker.subject import Spec
+from oomlint.estimate.worker.subject import Spec, packed
 
 
 def built_outputs(model: Any, x: Any) -> Any:
@@ -300,8 +300,10 @@ def _loss_words(loss: Any) -> str:
     return ", ".join(loss) if isinstance(loss, list) else str(getattr(loss, "name", loss))
 
 
-def build_slots(model: Any, x: Any, y: Any) -> None:
-    """Build the optimizer's slots, and the loss and metrics where Keras builds them apart from a step."""
+def build_slots(model: Any, data: tuple[Any, ...]) -> None:
+    """Build the optimizer's slots; by a step on a batch where layers get their weights in a step of the model's own."""
+    if own_step(model) and any(not one.built for one in _parts(model)):
+        _traced_once(model, data)
     optimizer = model.optimizer
     if optimizer is not None and _of_another(optimizer, model) and not own_step(model):
         # Two models may be compiled with one optimizer: in Keras 2 it kept slots for both, Keras 3 refuses the second.
@@ -314,7 +316,24 @@ def build_slots(model: Any, x: Any, y: Any) -> None:
             optimizer.build(model.trainable_variables)
     elif hasattr(optimizer, "_create_all_weights"):  # tf_keras.optimizers.legacy
         optimizer._create_all_weights(model.trainable_variables)
-    del x, y
+
+
+def _parts(model: Any) -> list[Any]:
+    flat = getattr(model, "_flatten_layers", None)
+    return [] if flat is None else list(flat(include_self=False))
+
+
+def _traced_once(model: Any, data: tuple[Any, ...]) -> None:
+    """Trace the step without keeping it: Keras has the optimizer built by it, with the weights that there are then."""
+    if keras_of(model).config.backend() != "tensorflow":
+        return
+    import tensorflow as tf
+
+    specs = tree().map_structure(lambda one: tf.TensorSpec(one.shape, one.dtype), packed(data))
+    with contextlib.suppress(
+        Exception
+    ):  # the user's own code, which is to fail where the step itself is traced
+        tf.function(model.train_step).get_concrete_function(specs)
 
 
 def _of_another(optimizer: Any, model: Any) -> bool:

@@ -23,7 +23,7 @@ from oomlint.estimate.worker.step import described
 from oomlint.estimate.worker.subject import Spec
 
 # Losses whose targets are class numbers, by the names that Keras gives them.
-_SPARSE = ("sparsecategoricalcrossentropy", "scce")
+_SPARSE = ("sparsecategoricalcrossentropy", "sparsesoftmaxcrossentropy", "scce")
 
 
 def _flat(name: object) -> str:
@@ -290,9 +290,12 @@ def _target(loss: Any, leaf: Any, batch: int) -> Spec:
     if any(size is None for size in shape):
         raise _asks(f"an output's shape {shape} is not known in full")
     shape = tuple(int(size) for size in shape)
+    return Spec(shape[:-1], "int32") if of_classes(loss) else Spec(shape, "float32")
+
+
+def of_classes(loss: Any) -> bool:
+    """Whether a loss, by its name, compares with numbers of classes."""
     name = _flat(
         loss if isinstance(loss, str) else getattr(loss, "name", None) or getattr(loss, "__name__", "")
     )
-    if any(word in name for word in _SPARSE):
-        return Spec(shape[:-1], "int32")
-    return Spec(shape, "float32")
+    return any(word in name for word in _SPARSE)

@@ -1,4 +1,4 @@
-"""Batches of two parts, for a model whose own `train_step` takes them apart: `low, high = data`.
+"""Batches of several parts, for a model whose own `train_step` takes them apart: `low, high = data`.
 
 Keras has labels where a loss is compiled. A GAN of two sets of pictures has none, and a second part all the same.
 """
@@ -21,7 +21,7 @@ from oomlint.estimate.worker.values import roles
 
 def second_of(made: Made, x: Any, outputs: Any, batch: int, assumptions: list[str]) -> Any:
     """Shapes of the second part, where the model's step wants one: as data says, else like its output or input."""
-    if not own_step(made.model) or not (_in_two(type(made.model)) or _compares(made.model)):
+    if not own_step(made.model) or not (_in_parts(type(made.model)) or _compares(made.model)):
         return None
     told = roles.labels_of(stand_ins.DESCRIBED)
     if told is not None and None not in told.sizes[1:]:
@@ -33,8 +33,29 @@ def second_of(made: Made, x: Any, outputs: Any, batch: int, assumptions: list[st
     like, words = x, "what the model is given"
     if len(leaves) == 1 and all(isinstance(size, int) for size in tuple(leaves[0].shape)[1:]):
         like, words = Spec((batch, *map(int, leaves[0].shape[1:])), "float32"), "its output"
+        if _compares_classes(made.model):
+            like, words = Spec(like.shape[:-1], "int32"), "its output, a class for each"
     assumptions.append(f"the second part of a batch is like {words} (another: --data 'x=..., y=...')")
     return like
+
+
+def weights_of(made: Made, batch: int) -> Any:
+    """Shapes of the third part, which Keras takes for weights of the samples; None where it is not known."""
+    known: Any = made.rest[1] if len(made.rest) > 1 else None
+    return data_specs.spec_of(known, batch) if _is_leaf(known) and None not in known[0][1:] else None
+
+
+def _compares_classes(model: Any) -> bool:
+    """Whether the step calls a loss, by itself or through an attribute, that compares with numbers of classes."""
+    step: Any = model.train_step
+    function = _train_step(type(model))
+    known = {**getattr(step, "__globals__", {}), **vars(model)}
+    called = [one.func for one in ast.walk(function) if isinstance(one, ast.Call)] if function else []
+    for name in called:
+        word = name.id if isinstance(name, ast.Name) else name.attr if isinstance(name, ast.Attribute) else ""
+        if data_specs.of_classes(word) or data_specs.of_classes(known.get(word)):
+            return True
+    return False
 
 
 def _is_leaf(nest: Any) -> bool:
@@ -83,8 +104,8 @@ def _works_on(node: ast.AST, data: str, model: Any) -> bool:
     return False
 
 
-def _in_two(model: type) -> bool:
-    """Whether a `train_step` takes its data apart into two, in a statement of its own."""
+def _in_parts(model: type) -> bool:
+    """Whether a `train_step` takes its data apart into two or three, in a statement of its own."""
     function = _train_step(model)
     if function is None:
         return False
@@ -94,7 +115,7 @@ def _in_two(model: type) -> bool:
         and isinstance(node.value, ast.Name)
         and node.value.id == data
         and isinstance(node.targets[0], ast.Tuple | ast.List)
-        and len(node.targets[0].elts) == 2
+        and len(node.targets[0].elts) in (2, 3)
         for node in ast.walk(function)
     )
 

@@ -16,7 +16,7 @@ _OF_THE_STEP = ("train_step", "test_step", "compute_loss", "compile", "metrics",
 
 def make(made: Made) -> None:
     """Have a model trained so; in place of one that is no more than the models in it those, beside each other."""
-    made.step, made.second = None, None
+    made.step, made.rest = None, ()
     if made.has_no_call:
         _take_apart(made)
     model = made.model
