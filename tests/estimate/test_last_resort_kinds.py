@@ -158,3 +158,31 @@ def test_what_keras_1_and_2_called_otherwise(tmp_path: Path, monkeypatch: pytest
     assert found.instead == ()
     # A kernel of 2 x 2 x 3 x 5 with its bias; what comes out is 8 x 8 x 5.
     assert found.parts["weights"] == pytest.approx(4 * (2 * 2 * 3 * 5 + 5 + 8 * 8 * 5 + 1), abs=16)
+
+
+def test_a_list_of_what_is_tried_is_no_argument_of_what_takes_one_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import json, keras, os
+        def net(classes, rate=0.5, widths=[64]):
+            model = keras.Sequential([keras.Input((20,))])
+            for width in widths:
+                model.add(keras.layers.Dense(width))
+                model.add(keras.layers.Dropout(rate))
+            model.add(keras.layers.Dense(classes))
+            return model
+        grid = {"rate": [0.1, 0.2, 0.3], "widths": [128, 32]}
+        def run(path):
+            settings = json.load(open(path))
+            classes = settings["data"]["classes"]
+            model = net(classes, settings["net"]["rate"], settings["net"]["widths"])
+            model.compile("sgd", "mse")
+            model.fit(load(settings["data"]["from"]), epochs=settings["epochs"])
+        for path in os.listdir("settings"):
+            run(os.path.join("settings", path))
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert found.instead[0].startswith("the script's own training is not followed: ")
+    # 20 -> 128 -> 32 -> 10 classes, which are assumed, each with a bias.
+    assert found.parts["weights"] == pytest.approx(4 * (21 * 128 + 129 * 32 + 33 * 10), abs=64)

@@ -18,7 +18,7 @@ from oomlint.estimate.slicing.program import (
     is_library,
     root_name,
 )
-from oomlint.estimate.slicing.vocabulary import BUILDING, DATA_CALLS, MUTATING_METHODS
+from oomlint.estimate.slicing.vocabulary import BUILDING, DATA_CALLS, GLOBAL_CALLS, MUTATING_METHODS
 
 
 @dataclass(slots=True)
@@ -27,6 +27,7 @@ class Effects:
 
     builds: bool = False
     reads: bool = False
+    acts: bool = False  # on the library as a whole, or on its flags
     attributes: set[str] = field(default_factory=set)  # attributes that it writes
     names: set[str] = field(default_factory=set)  # global names that it writes
     mutates: bool = False  # something that it was handed
@@ -312,6 +313,7 @@ class Functions:
             found.reads = True
         if BUILDING.fullmatch(name):
             found.builds = True
+        found.acts |= GLOBAL_CALLS.fullmatch(name) is not None
         if isinstance(call.func, ast.Attribute):
             if call.func.attr in MUTATING_METHODS:
                 found.mutates = True
@@ -322,6 +324,7 @@ class Functions:
             other = self.effects(callee)
             found.builds |= other.builds
             found.reads |= other.reads
+            found.acts |= other.acts
             found.mutates |= other.mutates
             found.attributes |= other.attributes
             found.names |= other.names

@@ -377,7 +377,8 @@ class Needs:
                 root in ("self", "cls", "") or self.requires(root, scope)
             ):
                 return True
-            if effects.names & self.names.get(id(callee.unit.scope), set()) or self._filled(effects.holders):
+            changed = effects.names & self.names.get(id(callee.unit.scope), set())
+            if effects.acts or changed or self._filled(effects.holders):
                 return True
             handed = [*call.args, *(one.value for one in call.keywords)]
             if effects.mutates and any(

@@ -60,7 +60,8 @@ GLOBAL_CALLS = re.compile(
     r".*\b(set_global_policy|set_policy|set_dtype_policy|set_floatx|set_image_data_format|set_image_dim_ordering"
     r"|set_jit|enable_mixed_precision_graph_rewrite|run_functions_eagerly|set_learning_phase"
     r"|enable_op_determinism|set_backend|register_keras_serializable|wandb\.init"
-    r"|flags\.DEFINE_\w+|_set_inputs)"
+    r"|_set_inputs)"
+    r"|(\w+\.)*DEFINE_\w+"
 )
 
 # What builds: a function in which one of these is called makes a part of a model.

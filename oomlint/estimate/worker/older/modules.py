@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 from oomlint.estimate.worker.older.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.older.experimental import experimental
-from oomlint.estimate.worker.older.layers import old_layers
+from oomlint.estimate.worker.older.layers import OF_OLD_KERAS, old_layers
 from oomlint.estimate.worker.older.names import namesakes, old_functions, old_helpers, signed
 from oomlint.estimate.worker.older.operations import understand_old_operations
 from oomlint.estimate.worker.older.optimizer_arguments import old_optimizers
@@ -304,6 +304,9 @@ def _plural(functional: Any) -> Any:
         for old, today in (("input", "inputs"), ("output", "outputs")):
             if old in kwargs:
                 kwargs[today] = kwargs.pop(old)
+        whole = kwargs.get("outputs", args[1] if len(args) > 1 else None)
+        if OF_OLD_KERAS[0] and type(whole) is list and len(whole) == 1:  # a call of it gave no list
+            kwargs["outputs"], args = whole[0], args[:1]
         original(self, *args, **kwargs)
 
     return signed(init, original)

@@ -319,6 +319,8 @@ def _positional_arguments(keras: Any) -> None:
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is list and type(self).__module__.startswith("keras.src.layers."):
+            args = (_out_of_lists(args[0], type(self).__name__), *args[1:])
         if any(isinstance(one, bool | int | float | str) for one in args[1:]):
             names = list(inspect.signature(self.call).parameters)
             named = dict(zip(names[1:], args[1:], strict=False))
@@ -331,6 +333,16 @@ def _positional_arguments(keras: Any) -> None:
     call.oomlint_positional = True  # type: ignore[attr-defined]
     keras.Layer.__call__ = call
     keras.Layer.autograph_info__ = {}  # AutoGraph leaves layers alone, as it does those with Keras' own `__call__`
+
+
+_TAKE_LISTS = ("Lambda", "Add", "Concatenate", "Average", "Maximum", "Minimum", "Multiply", "RNN", "Identity")
+
+
+def _out_of_lists(given: list[Any], layer: str) -> Any:
+    """What models made with `outputs=[x]` give, no list in Keras 2: no layer of Keras takes one inside another."""
+    given = [one[0] if type(one) is list and len(one) == 1 else one for one in given]
+    alone = len(given) == 1 and layer not in _TAKE_LISTS and hasattr(given[0], "shape")
+    return given[0] if alone else given
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -24,7 +25,7 @@ def old_optimizers(keras: Any, stack: ExitStack, used: set[str]) -> None:
     base = keras.optimizers.Optimizer
     for name in dir(keras.optimizers):
         cls = getattr(keras.optimizers, name)
-        if isinstance(cls, type) and issubclass(cls, base) and cls is not base:
+        if isinstance(cls, type) and issubclass(cls, base) and cls is not base and _has_rate(cls):
             stack.enter_context(
                 patch.object(
                     cls,
@@ -32,6 +33,11 @@ def old_optimizers(keras: Any, stack: ExitStack, used: set[str]) -> None:
                     _translated(vars(cls).get("__init__", base.__init__), used),
                 )
             )
+
+
+def _has_rate(cls: type) -> bool:
+    """Whether its first argument is a rate: that of the one that mixed_float16 puts around others is an optimizer."""
+    return "inner_optimizer" not in inspect.signature(vars(cls).get("__init__", cls)).parameters
 
 
 _CLIPS = ("global_clipnorm", "clipnorm", "clipvalue")

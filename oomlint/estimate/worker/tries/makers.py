@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from oomlint.estimate.slicing.arguments import defaults_of
 from oomlint.estimate.slicing.functions import statements
 from oomlint.estimate.slicing.program import Program, Unit, dotted
 from oomlint.estimate.slicing.vocabulary import is_model
@@ -225,6 +226,7 @@ def _given(maker: Maker, found: dict[str, Maker], program: Program, known: dict[
             break
         begins = base
     names = [one.arg for one in parameters(begins)]
+    single = _single(begins)
     given: dict[str, Any] = {}
     for unit in program.units:
         for call in ast.walk(unit.tree):
@@ -234,9 +236,19 @@ def _given(maker: Maker, found: dict[str, Maker], program: Program, known: dict[
                     *((one.arg, one.value) for one in call.keywords),
                 ]
                 for name, value in pairs:
-                    for found in _value(value, known) if name in names and name not in given else ():
-                        given[str(name)] = found
+                    for told in _value(value, known) if name in names and name not in given else ():
+                        if not (name in single and isinstance(told, list | tuple)):
+                            given[str(name)] = told
     return given
+
+
+def _single(node: ast.stmt) -> set[str]:
+    """The parameters whose default is one value: a list under such a name has what is tried, one after the other."""
+    begins = _begin(node) if isinstance(node, ast.ClassDef) else node
+    pairs = defaults_of(begins.args) if isinstance(begins, ast.FunctionDef) else ()
+    return {
+        name for name, value in pairs if literal(value) and not isinstance(literal(value)[0], list | tuple)
+    }
 
 
 def _called(call: ast.Call) -> str:

@@ -1,0 +1,83 @@
+"""Scripts that were refused, or answered without what a function of theirs sets, though all of it is in their text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from estimate.scripts import answered
+
+HALVES = """
+    import keras
+    {before}
+    model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(1000, "relu"), keras.layers.Dense(64)])
+    model.compile({optimizer}, "mse")
+    model.fit(x, y, batch_size=512)
+"""
+POLICY = "keras.mixed_precision.set_global_policy('mixed_float16')"
+
+
+@pytest.mark.parametrize("optimizer", ["keras.optimizers.SGD(0.1)", "'sgd'"])
+@pytest.mark.parametrize("before", [POLICY, f"def set_up(): {POLICY}\n    set_up()"])
+def test_a_policy_of_halves_holds_whichever_optimizer_it_scales_and_wherever_it_is_set(
+    before: str, optimizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    found = answered(tmp_path, HALVES.format(before=before, optimizer=optimizer), monkeypatch)
+    assert (found.policy, found.optimizer, found.instead) == ("mixed_float16", "SGD", ())
+    whole = answered(tmp_path, HALVES.format(before="", optimizer=optimizer), monkeypatch)
+    assert whole.policy == "float32"
+
+
+def test_flags_that_a_function_defines_have_their_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import keras
+        from absl import app, flags
+        FLAGS = flags.FLAGS
+        def define():
+            f = flags
+            f.DEFINE_integer("steps_of_halves_2611", 50, "")
+            f.DEFINE_integer("batch_of_halves_2611", 8, "")
+        def net():
+            return keras.Sequential([keras.Input((FLAGS.steps_of_halves_2611, 3)), keras.layers.Dense(7)])
+        def main(_):
+            model = net()
+            model.compile("sgd", "mse")
+            model.fit(x, y, batch_size=FLAGS.batch_of_halves_2611)
+        if __name__ == "__main__":
+            define()
+            app.run(main)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert (found.batch_size, found.instead) == (8, ())
+    assert found.parts["input"] >= 4 * 8 * 50 * 3
+
+
+SIAMESE = """
+    from {keras}.layers import Dense, Input, Lambda
+    from {keras}.models import Model
+    import {keras}.backend as K
+    def distance(pair):
+        first, second = pair
+        return K.sqrt(K.sum(K.square(first - second), axis=1, keepdims=True))
+    one = Input((32,))
+    part = Model({inputs}=[one], {outputs}=[Dense(100, activation="relu")(one)])
+    left, right = Input((32,)), Input((32,))
+    apart = Lambda(distance)([part(left), part(right)])
+    deep = Dense(5)(part(left))
+    model = Model({inputs}=[left, right], {outputs}=[apart, deep])
+    model.compile("sgd", "mse")
+    model.fit([x, x], [y, z], batch_size=16)
+"""
+
+
+@pytest.mark.parametrize(
+    ("keras", "inputs", "outputs"), [("keras", "input", "output"), ("tensorflow.keras", "inputs", "outputs")]
+)
+def test_a_model_with_one_output_in_a_list_gives_no_list_to_the_layers_after_it(
+    keras: str, inputs: str, outputs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = SIAMESE.format(keras=keras, inputs=inputs, outputs=outputs)
+    found = answered(tmp_path, text, monkeypatch)
+    assert found.instead == ()
+    shared = 33 * 100 + 101 * 5  # one part, of both
+    assert found.parts["weights"] == pytest.approx(4 * shared, abs=64)
