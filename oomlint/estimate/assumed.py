@@ -55,7 +55,7 @@ def plain_step(error: EstimateError, share: tuple[float, float]) -> Assumed:
 # November 2026) 61% are between a quarter of that and four times, 24% below and 15% above.
 BATCH = (0.25, 4.0)
 _OF_BATCH = (
-    "the loop's batch is not known: {batch} is assumed, and the range is for {least} to {most}. Give your own: "
+    "{what} is not known: {batch} is assumed, and the range is for {least} to {most}. Give your own: "
     "--batch-size"
 )
 
@@ -81,7 +81,9 @@ def of_batch(request: Request, batch: int) -> Request:
         words = _OF_ONE_CALL.format(data=data, batch=batch, most=round(batch * AT_ONCE[1]))
         return with_words(request, Assumed((words,), *AT_ONCE, sample=True))
     least, most = BATCH
-    words = _OF_BATCH.format(batch=batch, least=round(batch * least), most=round(batch * most))
+    yielded = request.names.get("yielded")
+    what = "the loop's batch" if yielded is None else f"the batch of {yielded}"
+    words = _OF_BATCH.format(what=what, batch=batch, least=round(batch * least), most=round(batch * most))
     return with_words(request, Assumed((words,), *BATCH, sample=True))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from estimate.scripts import build
+from estimate.scripts import answered, build
 
 _NETWORK = """
 import numpy as np
@@ -89,3 +89,32 @@ def test_a_model_without_input_layers_gets_them_as_they_are(tmp_path: Path, monk
     # Keras makes floats of its own width of arrays, and leaves those of a generator as they are.
     assert (tuple(subject.data[0].shape), subject.data[0].dtype) == ((3, 6), "float64")
     assert subject.model.count_params() == 6 * 2 + 2
+
+
+def test_a_generator_whose_batches_nothing_tells_has_no_default_of_keras(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import numpy as np
+        from tensorflow import keras
+
+        def pairs(texts):
+            while True:
+                for one in texts:
+                    x, y = windows(one)
+                    yield np.array(x), np.array(y)
+
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+        model.compile("sgd", "mse", jit_compile=False)
+        for epoch in range(3):
+            rounds = pairs(open("texts.txt").read().split())
+            model.{fit}(rounds, steps_per_epoch=10)
+    """
+    for fit in ("fit_generator", "fit"):
+        found = answered(tmp_path, text.format(fit=fit), monkeypatch)
+        assert found.batch_size == 32
+        assert "the batch of pairs(open('texts.txt').read().split()) is not known: 32" in found.instead[0]
+        assert found.range_bytes[1] > 3 * found.peak_bytes
+    flow = text.replace("pairs(open", "keras.preprocessing.image.ImageDataGenerator().flow(open")
+    found = answered(tmp_path, flow.format(fit="fit"), monkeypatch)
+    assert (found.batch_size, found.instead) == (32, ())

@@ -39,7 +39,7 @@ def find_batch(training: Training, trace: Trace, functions: Functions) -> None:
         training.batch, training.batch_named = _anywhere(trace)
 
 
-def said_of_batch(training: Training, trace: Trace) -> dict[str, str]:
+def said_of_batch(training: Training, trace: Trace, functions: Functions) -> dict[str, str]:
     """Of a batch that the slice may not know after all: what else says it, and whether a call has no default for it."""
     said: dict[str, str] = {}
     if isinstance(training.batch, ast.expr):
@@ -49,7 +49,29 @@ def said_of_batch(training: Training, trace: Trace) -> dict[str, str]:
     call = training.way[-1].call
     if call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "train_on_batch":
         said["at_once"] = ast.unparse(call.args[0]) if call.args else "its data"
+    if training.batch is None and call is not None and (what := _yielding(call, training, functions)):
+        said["yielded"] = what
     return said
+
+
+def _yielding(call: ast.Call, training: Training, functions: Functions) -> str:
+    """What of the script's own yields the batches of a `fit`, which has no default for them then; else empty."""
+    scope = training.way[-1].scope
+    given = [*call.args[:1], *(one.value for one in call.keywords if one.arg in _DATA)]
+    names = {one.id for value in given for one in ast.walk(value) if isinstance(one, ast.Name)}
+    made = [
+        one.value for one in _assignments(scope) if any(names & set(_bound(target)) for target in one.targets)
+    ]
+    for value in (*given, *made):
+        for one in ast.walk(value):
+            callees = functions.callees(scope.unit, scope, one) if isinstance(one, ast.Call) else ()
+            if any(isinstance(node, ast.Yield) for callee in callees for node in ast.walk(callee.node)):
+                return ast.unparse(one)
+    return ""
+
+
+def _bound(target: ast.expr) -> Iterator[str]:
+    yield from (one.id for one in ast.walk(target) if isinstance(one, ast.Name))
 
 
 def _anywhere(trace: Trace) -> tuple[int | None, str]:

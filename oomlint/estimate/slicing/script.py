@@ -188,7 +188,7 @@ def _sliced(
         )
     if training.batch is None:
         find_batch(training, trace, functions)
-    names |= said_of_batch(training, trace)
+    names |= said_of_batch(training, trace, functions)
     training.others = beside(training, trained)
     if model is None and (more := one_after_the_other(training, list(filter(branches.taken, trained)))):
         names["more"] = more

@@ -107,6 +107,8 @@ def _guess(made: Any, request: Request) -> str:
         return f"assumed: train_on_batch takes all of {data} at once"
     if (asked := request.names.get("batch_asked")) is not None:
         return f"a usual one, as {asked} is not known"
+    if (what := request.names.get("yielded")) is not None:
+        return f"a usual one, as nothing says how much {what} yields"
     return "a usual one, as nothing says the loop's own" if made.by_hand else ""
 
 

@@ -89,7 +89,7 @@ def with_named_sample(error: EstimateError, request: Request) -> Request | None:
     if error.parts and not error.asked:
         return _with_named_length(error, request)
     told = re.search(rf"{_INPUT} ([\d,]+)", error.hint)
-    sample = tuple(map(int, filter(None, request.names.get("sample", "").split(","))))
+    sample = _sample(request)
     if told is None or error.asked or request.input_shape is not None or request.data:
         return None
     if not sample or len(told[1].split(",")) != len(sample):
@@ -229,12 +229,24 @@ def _examples(error: EstimateError, request: Request) -> Iterator[tuple[str, Any
     values: dict[str, Any] = json.loads(request.names.get("known", "{}"))
     for asked in (error.asked, *error.instead):
         value = values.get(spelled(asked))
+        if _BOXES.fullmatch(asked):
+            yield asked, (9, 2)  # a number that the project has under that name is of those of one place
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield asked, value  # the project says it of that name elsewhere
-        yield from _examples_of(error, asked, known)
+        yield from _examples_of(error, asked, known, _sample(request))
 
 
-def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[tuple[str, Any]]:
+_BOXES = re.compile(r"(?:(?!num|count|len)[a-z]+_)?anchors")
+
+
+def _sample(request: Request) -> tuple[int, ...]:
+    """A sample's sizes as the script's names say them; empty if they do not."""
+    return tuple(map(int, filter(None, request.names.get("sample", "").split(","))))
+
+
+def _examples_of(
+    error: EstimateError, asked: str, known: set[str], sample: tuple[int, ...]
+) -> Iterator[tuple[str, Any]]:
     name, _, attribute = asked.partition(".")
     if not name and _INPUT not in error.hint:
         return
@@ -243,10 +255,12 @@ def _examples_of(error: EstimateError, asked: str, known: set[str]) -> Iterator[
         if open_sizes:
             sizes = [size.strip() for size in open_sizes[1].split(",") if size.strip()]
             usual = 224 if len(sizes) == 3 else 128
-            yield (
-                next(one for one in _X_NAMES if one not in known),
-                (32, *(usual if size == "?" else int(size) for size in sizes)),
-            )
+            x = next(one for one in _X_NAMES if one not in known)
+            if len(sample) == len(sizes) and all(
+                size in ("?", str(one)) for size, one in zip(sizes, sample, strict=True)
+            ):
+                yield x, (32, *sample)
+            yield x, (32, *(usual if size == "?" else int(size) for size in sizes))
             return
         told = re.search(rf"{_INPUT} ([\d,]+)", error.hint)
         first = [tuple(map(int, told[1].split(",")))] if told else []
