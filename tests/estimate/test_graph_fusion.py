@@ -9,6 +9,7 @@ from estimate.graph_programs import MIB, op, program
 from oomlint.estimate.worker.graph.cards import Card
 from oomlint.estimate.worker.graph.compiled import compiled, occupied
 from oomlint.estimate.worker.graph.fusion import kernels
+from oomlint.estimate.worker.graph.leaky import MASK
 from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
 from oomlint.estimate.worker.graph.schedules import depth_first, frees_most
@@ -651,5 +652,5 @@ def test_leaky_units_behind_a_merged_product_leave_a_mask_a_quarter_as_large():
         op("LeakyReluGrad", 8, 4, mib=16, name="LeakyReluGrad_1"),
         op("MatMul", 9, 10, mib=8, name="last"),
     )
-    masks = [one for one in compiled(made)[0].operations if one.name.endswith("/positive")]
+    masks = [one for one in compiled(made)[0].operations if one.name.endswith(MASK)]
     assert [sum(one.outputs) for one in masks] == [4 * MIB, 4 * MIB]

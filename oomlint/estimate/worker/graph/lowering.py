@@ -14,6 +14,7 @@ from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS, Copies, sou
 from oomlint.estimate.worker.graph.eights import fill_up_to_eights
 from oomlint.estimate.worker.graph.equals import merge_equals
 from oomlint.estimate.worker.graph.exchanges import exchange_for_products
+from oomlint.estimate.worker.graph.leaky import MASK
 from oomlint.estimate.worker.graph.merging import merge_products
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
 from oomlint.estimate.worker.graph.products import multiply_over_one
@@ -47,14 +48,22 @@ def lowered(program: Program, card: Card = HOPPER, cublas: bool = False) -> Prog
     zeros: Zeros = {}  # those with which ReLUs compare
     pooled = _pooled(program, readers)
     for relu in program.operations:
-        if relu.type in RELUS and _like(relu, operations) in pooled and _like(relu, operations) not in zeros:
+        if relu.type not in (*RELUS, "LeakyRelu") or _like(relu, operations) in zeros:
+            continue
+        if _like(relu, operations) in pooled:
             zeros[_like(relu, operations)] = len(operations)
             size = sum(relu.outputs)
             operations.append(new_operation("zeros", "Zeros", (), relu.shapes[:1], size, relu.dtypes[:1]))
     copies = Copies(operations, channels_first)
     masks: dict[int, int] = {}  # by what leaky units are given
     for number, operation in enumerate(program.operations):
-        if operation.type in RELUS and _like(operation, operations) in zeros:
+        if operation.type == "LeakyRelu" and operation.inputs:
+            asked = operation.inputs[0]
+            like = _like(operation, operations)
+            masks[source_of(operations, asked)] = len(operations)
+            operations[number] = replace(operation, inputs=(asked, (len(operations), 0)))
+            operations.append(_mask(operation, asked, ((zeros[like], 0),) if like in zeros else ()))
+        elif operation.type in RELUS and _like(operation, operations) in zeros:
             operations[number] = replace(
                 operation, inputs=(*operation.inputs, (zeros[_like(operation, operations)], 0))
             )
@@ -75,12 +84,12 @@ def lowered(program: Program, card: Card = HOPPER, cublas: bool = False) -> Prog
             chosen = (operation.inputs[0], (len(operations) - 1, 0), *compared)
             operations[number] = replace(operation, type="Select", inputs=chosen)
         elif operation.type == "LeakyReluGrad" and len(operation.inputs) > 1:
-            asked = source_of(operations, operation.inputs[1])
-            if asked not in masks:
-                masks[asked] = len(operations)
-                operations.append(_positive(operation, operations, (), cublas))
-            chosen = (operation.inputs[0], (masks[asked], 0))
-            operations[number] = replace(operation, type="Select", inputs=chosen)
+            asked = operation.inputs[1]
+            mask = masks.get(source_of(operations, asked))
+            if mask is None:
+                masks[source_of(operations, asked)] = mask = len(operations)
+                operations.append(_mask(operation, asked))
+            operations[number] = replace(operation, type="Select", inputs=(operation.inputs[0], (mask, 0)))
         elif is_pooling_gradient(operation) and len(operation.inputs) > 2:
             _scattered(number, operations, program, readers, zeros)
         elif operation.type == _ENTROPY and channels_first:
@@ -202,6 +211,12 @@ def _positive(
         asked = relu.inputs[0]
     name, count = f"{gradient.name}/positive", _elements(gradient)
     return new_operation(name, "Compare", (asked, *zeros), gradient.shapes[:1], count, ("bool",))
+
+
+def _mask(units: Operation, asked: Output, zeros: tuple[Output, ...] = ()) -> Operation:
+    return new_operation(
+        units.name + MASK, "Compare", (asked, *zeros), units.shapes[:1], _elements(units), ("bool",)
+    )
 
 
 def _is_averaged(gradient: Operation, program: Program, readers: list[list[int]]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oomlint.estimate.worker.graph.costs import REDUCTIONS
+from oomlint.estimate.worker.graph.leaky import MASK
 from oomlint.estimate.worker.graph.lowering import RELUS
 from oomlint.estimate.worker.graph.operations import Operation, waits_for
 
@@ -17,8 +18,9 @@ def place_zeros(
 ) -> None:
     """Zeros come out of the first kernel of their loop that reads them, and are copied for what is put on them.
 
-    That is a ReLU that is written, what one is part of (units with slopes of their own in landmarks), or a sum of its
-    elements: the zeros are another result of it. Without either they are a kernel of their own, and XLA has it write
+    That is a ReLU that is written, what one is part of (units with slopes of their own in landmarks), the mask of leaky
+    units (loop_broadcast_compare_fusion in faces_three_answers) or a sum of its elements: the zeros are another result
+    of it. Without either they are a kernel of their own, and XLA has it write
     the copies, too (xla/service/gpu/transforms/copy_fusion.cc). `left` are the operations that are kernels.
     """
     written: dict[int, int] = {}
@@ -35,6 +37,7 @@ def place_zeros(
             for reader in readers[one]
             if operations[reader].type in REDUCTIONS
             or (kinds[reader] == "mapped" and sizes[reader] == sizes[one])
+            or operations[reader].name.endswith(MASK)
         }
         relu = written.get(sizes[one])
         for first in sorted(loops if relu is None else {*loops, relu}):
