@@ -7,39 +7,61 @@ One constant serves all of them, and one kernel writes the copies that are writt
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.convolutions import source_of
 from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.loops import IN_PLACE, Array, arrays_of
-from oomlint.estimate.worker.graph.operations import Operation, Program, new_operation
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
 
 AHEAD = "Ahead"
+ZEROS_AHEAD = "AheadZeros"  # the kernel that writes them
+_POINTERS = 8  # bytes of its own: a pointer to each, of which one counts here
 _EMPTY = ("EmptyTensorList", "TensorListReserve")
 
 
 def write_ahead(program: Program, operations: list[Operation]) -> None:
-    """Later loops read what the first loop with such a list had written for them."""
-    first: dict[tuple[int, ...], int] = {}
+    """Loops read what one kernel for each shape has written for all of them."""
+    makers: dict[tuple[int, ...], int] = {}
     for number, operation in enumerate(program.operations):
         if operation.type not in LOOPS or operation.body is None:
             continue
-        waiting: defaultdict[int, int] = defaultdict(int)
         given = []
+        inputs = list(operations[number].inputs)
+        places = set(range(len(inputs)))
         for array in arrays_of(operation):
             if not _begins_empty(operation, array, program):
                 given.append(array.maker)
                 continue
-            maker = first.setdefault(array.sides, number)
-            if maker != number:
-                waiting[maker] += array.size
-        inputs = operations[number].inputs
-        for maker, size in waiting.items():
-            inputs = (*inputs, (len(operations), 0))
-            name = f"{operation.name}/zeros"
-            operations.append(new_operation(name, AHEAD, ((maker, 0),), ((size,),), size, ("float32",)))
-        operations[number] = replace(operations[number], inputs=inputs, body=_in_place(operation.body, given))
+            if array.sides not in makers:
+                makers[array.sides] = len(operations)
+                operations.append(
+                    new_operation("zeros", ZEROS_AHEAD, (), ((_POINTERS,),), _POINTERS, ("int8",))
+                )
+            written = len(operations), 0
+            if array.argument in places:  # where the list stands: walks go by it
+                places.discard(array.argument)
+                inputs[array.argument] = written
+            else:
+                inputs.append(written)
+            maker = makers[array.sides], 0
+            name, size = f"{operation.name}/zeros", array.size
+            operations.append(new_operation(name, AHEAD, (maker,), ((size,),), size, ("float32",)))
+        operations[number] = replace(
+            operations[number],
+            inputs=_as_named(operation.body, inputs),
+            body=_in_place(operation.body, given),
+        )
+
+
+def _as_named(body: Program, inputs: list[Output]) -> tuple[Output, ...]:
+    """What a round leaves as it is comes last, as in the tuples that XLA's loops are given."""
+    ends = [source_of(body.operations, one) for one in body.fetched]
+    changed = [place >= len(ends) or ends[place] not in body.arguments for place in range(len(inputs))]
+    return (
+        *(one for one, new in zip(inputs, changed, strict=True) if new),
+        *(one for one, new in zip(inputs, changed, strict=True) if not new),
+    )
 
 
 def _in_place(body: Program, makers: list[int]) -> Program:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from oomlint.estimate.worker.graph.ahead import AHEAD
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
+from oomlint.estimate.worker.graph.copied import left_over
 from oomlint.estimate.worker.graph.fusion import kernels
 from oomlint.estimate.worker.graph.kinds import LOOPS
 from oomlint.estimate.worker.graph.lent import lend
@@ -23,15 +26,27 @@ def compiled(step: Program, card: Card = HOPPER) -> tuple[Program, Lives]:
     """The step's kernels, and their buffers in the order in which XLA runs them."""
     lower = lowered(step, card, by_cublas(step, card))
     program = together(kernels(lower, card), by_cublas(lower, card))
-    orders = [way(program) for way in (frees_most, depth_first, post_order)]
-    return program, occupied(program, min(orders, key=lambda order: occupied(program, order, True).peak))
+    return program, occupied(program, min(plans(program), key=lambda plan: plan[1])[0])
 
 
-def occupied(program: Program, order: list[int], planned: bool = False) -> Lives:
+def plans(program: Program) -> list[tuple[list[int], int]]:
+    """XLA's three orders, each with the bytes by which it compares them."""
+    copied = left_over(program)
+    orders = frees_most(program), depth_first(program), post_order(program)
+    return [
+        (order, occupied(program, order, True, copied if place == len(orders) - 1 else {}).peak)
+        for place, order in enumerate(orders)
+    ]
+
+
+def occupied(
+    program: Program, order: list[int], planned: bool = False, unread: Mapping[int, int] | None = None
+) -> Lives:
     """Bytes that the kernels take in that order. Arguments are there throughout.
 
     `planned`: as XLA compares orders, before it finds what may be written over
-    (`MinimumMemoryForComputation` in xla/service/heap_simulator/heap_simulator.cc).
+    (`MinimumMemoryForComputation` in xla/service/heap_simulator/heap_simulator.cc). `unread` is what some kernels write
+    that nobody reads, bytes until the end.
     """
     operations = program.operations
     uses = [0] * len(operations)
@@ -47,31 +62,41 @@ def occupied(program: Program, order: list[int], planned: bool = False) -> Lives
     found, level = Lives(), 0
     holding: dict[int, Buffer] = {}
     alive: dict[int, Buffer] = {}
+    parts: dict[int, list[Buffer]] = {}  # arrays that a loop was given and writes into, by its own buffer
+
+    def end(buffer: Buffer) -> int:
+        """Bytes that are free then."""
+        ended = [buffer, *parts.pop(id(buffer), ())]
+        for one in ended:
+            del alive[id(one)]
+            one.died = len(found.order) - 1
+        return sum(one.size for one in ended)
+
     for number in order:
         operation = operations[number]
         sources = list(dict.fromkeys(source for source, _ in operation.inputs))
-        for source in sources:  # written over: no room beside
-            if operations[source].type == AHEAD and source in holding:
-                left = holding.pop(source)
-                del alive[id(left)]
-                level -= left.size
-                left.died = len(found.order) - 1
+        given = [holding.pop(one) for one in sources if operations[one].type == AHEAD and one in holding]
         scratch = sum(operation.outputs[1:])
         if planned and operation.type in LOOPS:  # what its rounds change, as another computation's
             scratch += sum(operation.outputs[:1])
         made: dict[int, Buffer] = {}
         for one in () if operation.type in (BESIDE, AHEAD) else (number, *beside.get(number, ())):
             size = rounded(sum(operations[one].outputs[:1]), ALIGNMENT)
+            if given:
+                size = max(size - sum(array.size for array in given), 0)
             buffer = None if planned else _taken_over(operations[one], size, uses, operations, holding)
-            if buffer is None and size:
+            if buffer is None and (size or given):
                 buffer = Buffer(size, one, born=len(found.order))
                 alive[id(buffer)] = buffer
                 found.buffers.append(buffer)
                 level += size
+                if given:
+                    parts[id(buffer)] = given
             if buffer is not None:
                 made[one] = buffer
                 buffer.holders.append(one)
         taken = {id(buffer) for buffer in made.values()}
+        level += unread.get(number, 0) if unread else 0
         found.order.append(number)
         found.timeline.append(level + scratch)
         found.scratch.append(scratch)
@@ -85,15 +110,10 @@ def occupied(program: Program, order: list[int], planned: bool = False) -> Lives
             if uses[source] == 0 and operations[source].type != "Argument" and source in holding:
                 left = holding.pop(source)
                 if id(left) not in taken:
-                    del alive[id(left)]
-                    level -= left.size
-                    left.died = len(found.order) - 1
+                    level -= end(left)
         holding |= made
         if uses[number] == 0 and number in holding:
-            left = holding.pop(number)
-            del alive[id(left)]
-            level -= left.size
-            left.died = len(found.order) - 1
+            level -= end(holding.pop(number))
     for left in alive.values():
         left.died = len(found.order) - 1
     if not planned:

@@ -16,7 +16,8 @@ from collections.abc import Callable
 
 from oomlint.estimate.worker.graph.ahead import AHEAD
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
-from oomlint.estimate.worker.graph.operations import Operation, Program, sources_and_readers, waits_for
+from oomlint.estimate.worker.graph.copied import left_over
+from oomlint.estimate.worker.graph.operations import Operation, Program, sources_and_readers
 from oomlint.estimate.worker.graph.together import BESIDE
 
 _POINTER = 8  # bytes: results of one kernel come in a tuple, which decides between equals
@@ -35,7 +36,7 @@ def depth_first(program: Program) -> list[int]:
     """Each operation after all that it reads, of which that goes first behind which the most is read several times."""
     walk = _Walk(program)
     places = walk.places()
-    roots = [*walk.copied_for_all(), *sorted(walk.roots, key=lambda number: places[number])]
+    roots = [*left_over(program), *sorted(walk.roots, key=lambda number: places[number])]
     return walk.run(roots, lambda number: places[number])
 
 
@@ -60,28 +61,6 @@ class _Walk:
         ends = [number for number, readers in enumerate(self.readers) if not readers]
         ends.sort(key=lambda number: variables.get(self.operations[number].variable, last))
         return list(dict.fromkeys([*fetched, *ends]))
-
-    def copied_for_all(self) -> list[int]:
-        """Zeros of which several kernels change a copy each, none of which waits for another.
-
-        What was copied then has no reader left, and the walk begins with what has none (`DoCopyFusion` in
-        xla/service/gpu/transforms/copy_fusion.cc; the zeros of Adam's two scatters are the first kernel of small_reader
-        and replaced_words, and of no step in which a unit compares with them).
-        """
-        found = []
-        for number, operation in enumerate(self.operations):
-            if operation.type != "Zeros" or self.sources[number]:
-                continue
-            copies = [one for one in self.readers[number] if self.operations[one].type == "ZerosCopy"]
-            changing = {one for copy in copies for one in self.readers[copy]}
-            changing.update(one for one in self.readers[number] if one not in copies)
-            if len(changing) > 1 and not any(
-                self.operations[one].type != "PoolScatter"
-                or waits_for(one, changing - {one}, lambda other: set(self.sources[other]))
-                for one in changing
-            ):
-                found.append(number)
-        return found
 
     def run(self, roots: list[int], place: Callable[[int], tuple[int, int]] | None = None) -> list[int]:
         done = [number for number, one in enumerate(self.operations) if one.type == "Argument"]
@@ -151,6 +130,7 @@ class _List:
         for number, _ in program.fetched:
             self.uses[number] += 1
         self.waiting = [len(sources) for sources in self.sources]
+        self.left_over = left_over(program)
         # Zeros and others that come out of another's kernel, by that.
         self.beside: dict[int, int] = {}
         for number, sources in enumerate(self.sources):
@@ -214,6 +194,6 @@ class _List:
             if self.sources[number]:
                 return 0
             copies = sum(self.operations[one].type == "ZerosCopy" for one in self.readers[number])
-            return self._size(number) * (1 + copies)
+            return self._size(number) * (1 + copies) + self.left_over.get(number, 0)
         tuples = _TUPLE if operation.type.startswith(CONVOLUTIONS) else 0
-        return sum(operation.outputs) + tuples + self.beside.get(number, 0)
+        return sum(operation.outputs) + tuples + self.beside.get(number, 0) + self.left_over.get(number, 0)
