@@ -33,8 +33,19 @@ def learn(run: Run, test: cst.BaseExpression, holds: bool = True) -> None:
         case cst.UnaryOperation(operator=cst.Not(), expression=inner):
             learn(run, inner, not holds)
         case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=operator, comparator=other)]):
-            if isinstance(operator, cst.Equal if holds else cst.NotEqual) and isinstance(other, _PLAIN):
+            if isinstance(operator, cst.Equal if holds else cst.NotEqual) and _is_plain(other):
                 _equal(run, test.left, other, test)
+
+
+def _is_plain(node: cst.BaseExpression) -> bool:
+    """A name, what is written there, or an entry of a table of settings."""
+    match node:
+        case cst.Subscript(
+            value=cst.Name() | cst.Attribute(),
+            slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString()))],
+        ):
+            return True
+    return isinstance(node, _PLAIN)
 
 
 def _equal(run: Run, asked: cst.BaseExpression, other: cst.BaseExpression, test: cst.CSTNode) -> None:
@@ -86,9 +97,11 @@ def _refined(run: Run, old: Shape | None, fact: str, part: Any, said: Value) -> 
     if given is None or part is None:
         return refined(given, old)
     match part:
-        case cst.Slice(lower=cst.Integer(value=lower), upper=None, step=None):
-            front: Shape = (None,) * int(lower)
-            return refined((*front, *given), old)
+        case cst.Slice(lower=cst.BaseExpression() as lower, upper=None, step=None):
+            first = deref(run.evaluate(lower)) if _is_plain(lower) else None
+            if isinstance(first, Const) and isinstance(first.value, int) and 0 <= first.value < 16:
+                front: Shape = (None,) * first.value
+                return refined((*front, *given), old)
     return None
 
 

@@ -161,6 +161,11 @@ def _joins(call: cst.Call) -> bool:
     return isinstance(call.func, cst.Attribute) and call.func.attr.value in _JOINING
 
 
+def _carries(call: cst.Call, path: str) -> bool:
+    """Whether it is given what it replaces: `self.rows = self.joined(self.rows, new)`."""
+    return any(path == imports.dotted(argument.value) for argument in call.args)
+
+
 def _tell(node: Any, facts: Facts) -> None:
     match node:
         case cst.AugAssign(target=target):
@@ -168,7 +173,7 @@ def _tell(node: Any, facts: Facts) -> None:
         case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if path := imports.dotted(
             target
         ):
-            known = not isinstance(value, cst.Call) or _joins(value)
+            known = not isinstance(value, cst.Call) or _joins(value) or _carries(value, path)
             if known and (_is_state(value) or path in names_in(value)):
                 facts.counted.add(path)  # `self.step = (self.step + 1) % 4`
         case cst.Global(names=names) | cst.Nonlocal(names=names):

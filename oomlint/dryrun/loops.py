@@ -21,6 +21,7 @@ from oomlint.dryrun.trace import Argument, Branch, Call, Iterate, Loop
 from oomlint.dryrun.values.base import Const, Mapping, Sequence, Unknown, Value, deref, join_all, tags_of
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.indexing import few_tags_of
+from oomlint.syntax.blocks import last_statement
 from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
@@ -143,10 +144,7 @@ def ends_in_its_first_round(node: cst.For | cst.While, facts: BodyFacts) -> bool
     `while True: ...; break` stands for a block in scripts that had a loop there once, and a `for` that breaks looks at
     the first item.
     """
-    body = node.body.body
-    last: Any = body[-1] if body else None
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
+    last = last_statement(node.body)
     return isinstance(last, cst.Break | cst.Return | cst.Raise) and not any(
         isinstance(jump, cst.Continue) for jump in facts.jumps
     )

@@ -72,6 +72,8 @@ def assign(run: Run, target: Any, value: Value, origin: cst.CSTNode, augmented: 
         owner = run.evaluate(target.value)
         keys = [run.evaluate_index(element.slice) for element in target.slice]
         index = keys[0] if len(keys) == 1 else Sequence("tuple", items=keys)
+        if isinstance(index, Const) and type(index.value) is str:
+            value = value.bound(repr(index.value), run.place(origin))  # as in `{"batch_size": 64}`
         subscripts.set_item(run, owner, index, value, target)
     elif kind is cst.Tuple or kind is cst.List:
         unpack(run, list(target.elements), value, origin)

@@ -154,7 +154,7 @@ def _counted(run: Run, node: cst.While) -> int | None:
     if compare is None or step is None:
         return None
     bound_in_body = loops.body_facts(run, node).assigned
-    if {imports.dotted(steps[0].value), imports.dotted(bound)} & bound_in_body:
+    if {_path(steps[0].value), _path(bound)} & bound_in_body:
         return None
     at, by, end = (_number(run, part) for part in (node.test.left, steps[0].value, bound))
     if at is None or by is None or end is None:
@@ -170,8 +170,13 @@ def _counted(run: Run, node: cst.While) -> int | None:
     return count
 
 
+def _path(node: cst.BaseExpression) -> str:
+    """What it is a name of, or an entry of."""
+    return imports.dotted(node.value if isinstance(node, cst.Subscript) else node)
+
+
 def _number(run: Run, node: cst.BaseExpression) -> float | None:
-    if not isinstance(node, cst.Name | cst.Attribute | cst.Integer):
+    if not isinstance(node, cst.Name | cst.Attribute | cst.Subscript | cst.Integer):
         return None
     value = deref(run.evaluate(node))
     if not isinstance(value, Const) or value.soft or not isinstance(value.value, int | float):

@@ -60,7 +60,7 @@ import libcst as cst
 from oomlint.dryrun.queries import gpu_setup
 from oomlint.dryrun.queries.forward_pass import forward_bytes
 from oomlint.dryrun.sizes import human
-from oomlint.dryrun.trace import Argument, Body, Call, Context
+from oomlint.dryrun.trace import Argument, Body, Call, Context, Role
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Sequence, Value, deref
 from oomlint.dryrun.values.training import Layer, Model, Tape
@@ -165,6 +165,10 @@ def _plainly_whole(trace: Trace, call: Call, operand: Array) -> Evidence | None:
     mapped = operand.library == "memmap"
     if not (read or mapped) or (operand.rank is not None and operand.rank < 2):
         return None
+    if any(
+        role.name.startswith("tf.data.") for one in _reads(trace, operand) for role in one.context.all(Role)
+    ):
+        return None  # a data set reads a file for each of its elements
     if "split" in operand.tags:
         return Evidence("from here, and one of the two parts of a split", origin)
     if mapped:
@@ -182,13 +186,17 @@ def _plainly_whole(trace: Trace, call: Call, operand: Array) -> Evidence | None:
 
 def _again_and_again(trace: Trace, call: Call, operand: Array) -> bool:
     """Whether a loop passes what was read before it began (what each round reads is one of many files)."""
-    indices = {tag.partition(":")[2] for tag in operand.tags if tag.startswith("loaded:")}
-    reads = [read for read in trace.all_calls() if str(read.index) in indices]
-    within = {id(loop) for read in reads for loop in read.context.loops()}
+    within = {id(loop) for read in _reads(trace, operand) for loop in read.context.loops()}
     return any(
         not loop.unrolled and loop.kind != "comprehension" and id(loop) not in within
         for loop in call.context.loops()
     )
+
+
+def _reads(trace: Trace, operand: Array) -> list[Call]:
+    """The calls that read it."""
+    tags = (tag.partition(":")[2] for tag in operand.tags if tag.startswith("loaded:"))
+    return list(trace.numbered(sorted(int(tag) for tag in tags if tag.isdecimal())))
 
 
 def _same_load(value: object, operand: Array) -> bool:

@@ -63,8 +63,9 @@ from oomlint.rules.host_data.feeds import feeds
 
 from oomlint.dryrun.catalog.arrays.making import DECODED, as_array, grown_by, loads_of
 from oomlint.dryrun.imports import dotted
+from oomlint.dryrun.queries.function_names import parameters
 from oomlint.dryrun.queries.unit_tests import in_test
-from oomlint.dryrun.trace import Call, Loop, Trace
+from oomlint.dryrun.trace import Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Value, deref
 from oomlint.dryrun.values.shapes import number
@@ -122,7 +123,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
 
 def _pieces(call: Call) -> tuple[cst.BaseExpression, Value] | None:
     """What is put to the array that the result is bound to: its expression and its value."""
-    target = _target(call)
+    returned = _returned(call)
+    target = returned[1] if returned is not None else _target(call)
     if target is None or not call.arguments:
         return None
     if call.name == "numpy.append":
@@ -160,6 +162,9 @@ def _target(call: Call) -> str | None:
     """The one name that the result is bound to, also as a side of `new if x is None else np.append(x, new)`."""
     if len(call.targets) == 1:
         return call.targets[0]
+    returned = _returned(call)
+    if returned is not None:
+        return returned[0]
     line = call.statement.node if call.statement is not None else None
     if not isinstance(line, cst.SimpleStatementLine):
         return None
@@ -170,6 +175,33 @@ def _target(call: Call) -> str | None:
         ):
             return (dotted(target) or None) if call.node in (body, orelse) else None
     return None
+
+
+def _returned(call: Call) -> tuple[str, str] | None:
+    """The name that a function's result is bound to, `rows = joined(rows, part)`, and the function's own for it."""
+    body, loop = call.context.innermost(Body), call.context.innermost(Loop)
+    if body is None or not body.called or loop is None or body not in call.context.since(loop):
+        return None
+    returns = call.statement.node if call.statement is not None else None
+    line = body.statement.node if body.statement is not None else None
+    match returns, line, body.site.node if body.site is not None else None:
+        case (
+            cst.SimpleStatementLine(body=[cst.Return(value=value)]),
+            cst.SimpleStatementLine(
+                body=[cst.Assign(targets=[cst.AssignTarget(target=target)], value=bound)]
+            ),
+            cst.Call() as site,
+        ) if value is call.node and bound is site:
+            name, own = dotted(target), parameters(body)
+        case _:
+            return None
+    for index, argument in enumerate(site.args):
+        if name and dotted(argument.value) == name and not argument.star:
+            if argument.keyword is not None:
+                return name, argument.keyword.value
+            method = body.function.owner is not None and "staticmethod" not in body.function.flags
+            return (name, own[index + method]) if index + method < len(own) else None
+    return (name, name) if name and name.partition(".")[0] not in own[1:] else None
 
 
 def _renewed(trace: Trace, call: Call, loop: Loop) -> bool:

@@ -92,13 +92,14 @@ from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.changing import changes_of
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import Size
-from oomlint.dryrun.trace import Call, Loop, Trace
+from oomlint.dryrun.trace import Call, Loop, Trace, Try
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, deref, tags_of
 from oomlint.dryrun.values.shapes import dimension_at
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
+from oomlint.syntax.blocks import leaves_early
 
 RULE = Rule(
     code="OOM201",
@@ -195,7 +196,7 @@ def _size(array: Array, dtype: str) -> Size | None:
 
 def _whole(trace: Trace, load: Load) -> Array | None:
     """The first in which its size is known (a `reshape`), or at least its shape, whatever is cut out of it later."""
-    if any(True for _ in load.call.context.loops()):
+    if _rounds(load.call):
         return None  # one of many files
     tag, shaped = f"{LOADED}{load.call.index}", None
     for call in trace.all_calls():
@@ -214,7 +215,7 @@ def _unsized(trace: Trace, load: Load) -> Finding | None:
     if not inputs or in_generator(load.call.context):
         return None
     feed, _ = inputs[0]
-    rounds = set(load.call.context.loops())
+    rounds = _rounds(load.call)
     if rounds & set(feed.context.loops()):
         return None  # one file after another: only one is held
     if rounds and feed.name == "operator.getitem" and _in_an_object_of_the_round(trace, load, rounds):
@@ -232,6 +233,17 @@ def _unsized(trace: Trace, load: Load) -> Finding | None:
         help=_help(load.call),
         fix=Fix(_help(load.call), Safety.DISPLAY),
     )
+
+
+def _rounds(call: Call) -> set[Loop]:
+    """The loops that read file after file: one that tries encodings until a file can be read, and is left, does not."""
+    loops = call.context.loops()
+    tries = [
+        loop
+        for loop in loops
+        if any(isinstance(one, Try) and one.handlers for one in call.context.since(loop))
+    ]
+    return set(loops) - {loop for loop in tries if leaves_early(loop.place.node)}
 
 
 def _in_an_object_of_the_round(trace: Trace, load: Load, rounds: set[Loop]) -> bool:

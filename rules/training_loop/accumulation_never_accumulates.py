@@ -74,6 +74,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from oomlint.rules.training_loop import updates
 
+from oomlint.dryrun.queries.inverses import inverse_side
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.base import Const, Unknown, Value
@@ -246,11 +247,13 @@ def _undivided(division: Division) -> Edit | None:
     code = call.source.code
     if isinstance(node, cst.AugAssign):
         return RemoveStatement(call.statement) if call.statement is not None else None
+    inverse = inverse_side(call)
+    factor = inverse[0] if inverse is not None else None
     if isinstance(node, cst.Call):
-        operand: cst.BaseExpression = next(arg.value for arg in node.args if not _inverse(arg.value))
+        operand: cst.BaseExpression = next(arg.value for arg in node.args if arg.value is not factor)
     elif isinstance(node, cst.BinaryOperation):
         divides = isinstance(node.operator, cst.Divide | cst.FloorDivide)
-        operand = node.left if divides or not _inverse(node.left) else node.right
+        operand = node.left if divides or node.left is not factor else node.right
     else:
         return None
     line = call.statement.node if call.statement is not None else None
@@ -281,7 +284,3 @@ def _times_again(division: Division) -> Iterator[Edit]:
             case cst.BinaryOperation(operator=cst.Multiply(), left=left, right=right):
                 if call.source.code(right if left is use.node else left) == by:
                     yield Replace(call.source.place(use.parent), name)
-
-
-def _inverse(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide)

@@ -6,8 +6,9 @@ Reports, in graph mode (`tf.Session`, `tf.compat.v1`), what adds to the graph in
 (`sess.run`, `K.eval`, or what `K.function` made): calls of `tf.` functions, `tf.assign`, `tf.gradients`, `K.gradients`,
 a learning rate schedule, `minimize`, `get_next()`, a `Saver`, arithmetic on tensors and their slices
 (`sess.run(-loss)`, `sess.run(t[0])`). The same for a method that builds its fetch anew with each call. Operations in a
-graph that the same round makes are let pass, and so are loops whose session does nothing but initialize variables. An
-initializer by itself is a note, unless the loop has more than 100 rounds.
+graph that the same round makes are let pass, and so are loops whose session does nothing but initialize variables, and
+those that go over variables once to assign to each (weights from a file). An initializer by itself is a note, unless
+the loop has more than 100 rounds.
 
 ## Why is this bad?
 

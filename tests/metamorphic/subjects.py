@@ -83,6 +83,32 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
         "OOM601",
         "this finding is at the number to change: where the number moves, it moves along",
     ),
+    ("arguments named", "OOM103", "the message quotes what the loop goes over, which has a name now"),
+    (
+        "attributes renamed",
+        "OOM301",
+        "the attributes come from the keys of a dict, which are not renamed with them",
+    ),
+    (
+        "values from functions",
+        "OOM203",
+        "what a function without arguments reads of an object is not seen to go from round to round",
+    ),
+    (
+        "under name is main",
+        "OOM102 error at 11",
+        "what only the script makes is not there for who imports the module and calls its function",
+    ),
+    (
+        "in main with imports",
+        "OOM102 error at 11",
+        "what only the script makes is not there for who imports the module and calls its function",
+    ),
+    (
+        "definitions ",
+        "OOM101",
+        "a left-over function of the script may be called by who imports it, one of another module is not",
+    ),
 )
 
 

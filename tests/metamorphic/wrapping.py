@@ -46,8 +46,9 @@ def movable(code: Code, rest: list[ast.stmt]) -> bool:
     """Whether statements of the module mean the same in a function."""
     if opaque(code):
         return False
-    # Processes that are started find functions by their names in the module.
-    if any(word in code.text for word in ("multiprocessing", "concurrent.futures", "spawn(", "joblib")):
+    # Processes that are started, and `getattr(sys.modules[...], name)`, find functions by their names in the module.
+    words = ("multiprocessing", "concurrent.futures", "spawn(", "joblib", "sys.modules")
+    if any(word in code.text for word in words):
         return False
     own = {name for node in rest for name in code.binds(node)}
     above = {name for node in code.tree.body if node not in rest for name in code.binds(node)}

@@ -14,6 +14,7 @@ import libcst as cst
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.few import sweeps
 from oomlint.dryrun.queries.function_names import is_global, parameters
+from oomlint.dryrun.queries.multiplied import multiplies
 from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.queries.python_values import of_a_property
 from oomlint.dryrun.trace import Assign, Body, Call, Context, Loop
@@ -241,7 +242,7 @@ class Changes:
         if assign.augmented == "del":
             return None
         if assign.augmented:
-            if _multiplies(assign):
+            if multiplies(assign, self._assigns):
                 return None
             return None if shared is None else Change(shared, assign.place, _goes_on(shared, context, body))
         value = value_of(assign)
@@ -302,25 +303,6 @@ def value_of(assign: Assign) -> cst.BaseExpression | None:
                     return values.elements[at].value
                 return values
     return None
-
-
-def _multiplies(assign: Assign) -> bool:
-    """Whether a whole number is doubled, halved or the like: after a few rounds nothing is left of it to change."""
-    statement = assign.statement.node if assign.statement is not None else None
-    match statement:
-        case cst.SimpleStatementLine(
-            body=[
-                cst.AugAssign(
-                    operator=cst.MultiplyAssign() | cst.FloorDivideAssign(), value=cst.Integer() as by
-                )
-            ]
-        ):
-            return int(by.value, 0) > 1
-        case cst.SimpleStatementLine(
-            body=[cst.AugAssign(operator=cst.LeftShiftAssign() | cst.RightShiftAssign(), value=cst.Integer())]
-        ):
-            return True
-    return False
 
 
 def _loop_of_target(assign: Assign) -> Loop | None:

@@ -72,11 +72,14 @@ def sweeps(loop: Loop, assigns: Mapping[str, Items[Assign]], grown: Collection[s
     if isinstance(walk, cst.Call) and dotted(walk.func) not in ("zip", "enumerate"):
         return False
     for node in walked:
-        path = dotted(node) if isinstance(node, cst.Name) else ""
-        bound = [deref(assign.value) for assign in assigns.get(path, ()) if path] if path not in grown else []
-        if bound and all(
-            isinstance(value, Sequence) and value.items is not None and 0 < len(value.items) <= limit
-            for value in bound
-        ):
+        path = dotted(node) if isinstance(node, cst.Name | cst.Attribute) else ""
+        # `self.sizes` of one class may be `scorer.sizes` where it is added to.
+        name = path.rpartition(".")[2]
+        if not path or any(other.rpartition(".")[2] == name for other in grown):
+            continue
+        bound = [deref(assign.value) for assign in assigns.get(path, ())]
+        counts = [len(value.items or ()) if isinstance(value, Sequence) else 0 for value in bound]
+        listed = all(isinstance(value, Sequence) and value.items is not None for value in bound)
+        if listed and 0 < max(counts, default=0) <= limit:
             return True
     return False

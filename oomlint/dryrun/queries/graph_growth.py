@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.queries.each_variable import goes_over_variables_once
 from oomlint.dryrun.queries.rounds import guarded, loops_around, rounds_of, site_in
 from oomlint.dryrun.trace import Body, Branch, Call, Context, Loop, Role, Within
 from oomlint.dryrun.values.arrays import Array
@@ -228,7 +229,7 @@ def _counts(trace: Trace, call: Call, loop: Loop, legacy: bool, fresh: set[int])
     rounds = rounds_of(around[around.index(loop) :])
     if loop.kind == "comprehension" and (rounds is None or rounds <= MANY):
         return False
-    if rounds is not None and rounds <= FEW:
+    if (rounds is not None and rounds <= FEW) or goes_over_variables_once(trace, around):
         return False
     return not _in_fresh_graph(call.context, loop) and not guarded(call.context, loop, call.node)
 

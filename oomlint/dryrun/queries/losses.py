@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.queries.inverses import inverse_of
 from oomlint.dryrun.values.base import Const, Opaque, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.training import Division, Loss
 
@@ -223,22 +224,3 @@ def _reduction(call: Call, values: list[Value]) -> str:
     if name.startswith(("keras.losses.", "tf.nn.", "keras.metrics.")) and values:
         return "none"
     return ""
-
-
-def inverse_of(call: Call) -> Const | None:
-    """N, where a product has a factor that the text writes as `1 / N`, also in `tf.multiply(g, 1 / N)`."""
-    import libcst as cst
-
-    node = call.node
-    sides: tuple[cst.CSTNode, ...] = (node.left, node.right) if isinstance(node, cst.BinaryOperation) else ()
-    if isinstance(node, cst.Call):
-        sides = tuple(argument.place.node for argument in call.arguments[:2])
-    for side, argument in zip(sides, call.arguments, strict=False):
-        match side:
-            case cst.BinaryOperation(operator=cst.Divide(), left=cst.Integer() | cst.Float() as one):
-                value = deref(argument.value)
-                if isinstance(value, Const) and isinstance(value.value, float) and value.value > 0:
-                    whole = one.evaluated_value / value.value
-                    if one.evaluated_value == 1 and abs(whole - round(whole)) < 1e-6:
-                        return Const(round(whole), value.trail, value.soft)
-    return None

@@ -148,7 +148,7 @@ def _sometimes(trace: Trace, loop: Loop, place: Place, call: Call) -> bool:
     trained = (site_in(call.context, loop) or call.place).node
     changing = set(target_names(body.target)) if isinstance(body, cst.For) else set()
     for node in nodes(body.body):
-        if isinstance(node, cst.AssignTarget | cst.AugAssign):
+        if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.NamedExpr):
             changing.update(target_names(node.target))
     return any(
         isinstance(outer, cst.If)
@@ -225,5 +225,5 @@ def _optimizer_made_before(compiled: Call, loop: Loop) -> bool:
 
 def _retried(context: Context, loop: Loop) -> bool:
     """A loop that tries until it works is left after the pass that did: another rule's matter."""
-    inside = any(isinstance(frame, Try) for frame in context.since(loop))
+    inside = any(isinstance(frame, Try) and frame.handlers for frame in context.since(loop))
     return inside and loop.kind != "trials" and leaves_early(loop.place.node)

@@ -9,6 +9,7 @@ import libcst as cst
 from oomlint.dryrun.catalog.arrays.making import NumpyFloat, NumpyInt
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.values.base import Const, Unknown, Value, deref
+from oomlint.syntax.blocks import nodes
 from oomlint.syntax.uses import Use, uses
 
 if TYPE_CHECKING:
@@ -33,6 +34,18 @@ def python_type(value: Value) -> str | None:
 def is_number(value: Value) -> bool:
     """Whether it is certainly one of Python's own numbers."""
     return python_type(value) in NUMBERS
+
+
+def set_anew(value: Value, context: Context, changes: Changes) -> bool:
+    """Whether each round sets it before the call (`loss = 0`): what a loop carries on is soft in its first round."""
+    if not isinstance(value, Const) or value.soft or not value.trail or value.trail[-1].place is None:
+        return False
+    match value.trail[-1].place.node:
+        case cst.Integer() | cst.Float() | cst.SimpleString():
+            return True
+        case cst.Name() | cst.Attribute() | cst.Subscript() as named:
+            return changes.of(named, context) is None
+    return False
 
 
 _PYTHON_CALLS = frozenset(("float", "int", "len", "str", "round", "repr", "format"))
@@ -141,8 +154,8 @@ def of_a_property(node: cst.Attribute, context: Context) -> cst.BaseExpression |
     for cls in owner.ancestry():
         for statement in cls.node.body.body:
             if isinstance(statement, cst.FunctionDef) and statement.name.value == node.attr.value:
-                lines = [line for line in statement.body.body if isinstance(line, cst.SimpleStatementLine)]
-                match lines[-1].body[0] if lines and statement.decorators else None:
-                    case cst.Return(value=cst.BaseExpression() as value):
+                given = [part for part in nodes(statement.body) if isinstance(part, cst.Return)]
+                match given if statement.decorators else None:
+                    case [cst.Return(value=cst.BaseExpression() as value)]:
                         return value
     return None

@@ -19,6 +19,7 @@ from oomlint.dryrun.queries.python_values import (
     is_number,
     may_be_tensor,
     python_type,
+    set_anew,
 )
 from oomlint.dryrun.queries.rounds import guarded
 from oomlint.dryrun.trace import Body, Context, Loop
@@ -188,19 +189,12 @@ def _python(node: cst.CSTNode, value: Value, context: Context, changes: Changes)
     change = changes.of(node, context)
     if change is None or _few(change):
         return None
-    if _set_anew(value) and not change.loop.unrolled:
+    if set_anew(value, context, changes) and not change.loop.unrolled:
         return None
     what = {"int": "every new Python number", "float": "every new Python number", "str": "every new string"}[
         kind
     ]
     return ("string" if kind == "str" else "number"), what, change
-
-
-def _set_anew(value: Value) -> bool:
-    """Whether each round sets it before the call (`loss = 0`): what a loop carries on is soft in its first round."""
-    if not isinstance(value, Const) or value.soft or not value.trail or value.trail[-1].place is None:
-        return False
-    return isinstance(value.trail[-1].place.node, cst.Integer | cst.Float | cst.SimpleString)
 
 
 def _few(change: Change) -> bool:

@@ -122,15 +122,28 @@ def _once(test: cst.CSTNode) -> bool:
 
 
 def _is_counter(test: cst.CSTNode, loop: cst.CSTNode) -> bool:
-    """Whether an attribute that every round of a loop changes is compared with a number: `self.step == 0`."""
+    """Whether an attribute that every round of a loop changes is compared with one number: `self.step == FIRST`."""
     match test:
         case cst.Comparison(
             left=cst.Attribute() as left,
-            comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer())],
+            comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=other)],
         ):
-            bound = [node.target for node in nodes(loop) if isinstance(node, cst.For | cst.AugAssign)]
-            return any(isinstance(one, cst.Attribute) and dotted(one) == dotted(left) for one in bound)
+            counted = {
+                dotted(node.target) for node in nodes(loop) if isinstance(node, cst.For | cst.AugAssign)
+            }
+            return dotted(left) in counted and _stays(other, loop)
     return False
+
+
+def _stays(node: cst.CSTNode, loop: cst.CSTNode) -> bool:
+    """Whether it is a number, or a name or an entry of a table, which a loop does not bind anew."""
+    if isinstance(node, cst.Integer):
+        return True
+    path = dotted(node.value if isinstance(node, cst.Subscript) else node)
+    targets = cst.For | cst.AugAssign | cst.AnnAssign | cst.AssignTarget | cst.NamedExpr
+    return bool(path) and all(
+        dotted(part.target) != path for part in nodes(loop) if isinstance(part, targets)
+    )
 
 
 def _leaves_early(node: cst.If) -> bool:

@@ -20,6 +20,7 @@ from oomlint.dryrun.catalog.registry import (
     prefix,
 )
 from oomlint.dryrun.queries import losses
+from oomlint.dryrun.queries.inverses import inverse_of
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import NONE, Const, Mapping, Opaque, Sequence, Unknown, Value, deref
 from oomlint.dryrun.values.graph import Symbol
@@ -130,7 +131,7 @@ def _divided(grads: Gradients, by: Value, call: Call) -> Gradients:
 
 
 def _multiplied(grads: Gradients, factor: Value, call: Call) -> Gradients:
-    inverse = losses.inverse_of(call)
+    inverse = inverse_of(call)
     if inverse is not None:
         return _divided(grads, inverse, call)
     return replace(grads, factors=(*grads.factors, factor))
