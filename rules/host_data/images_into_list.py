@@ -63,6 +63,7 @@ from oomlint.dryrun.catalog.arrays.making import DECODED, VIDEO
 from oomlint.dryrun.catalog.python.files import PATH, is_document
 from oomlint.dryrun.queries.few import a_few_of_each, are_few, is_few
 from oomlint.dryrun.queries.unit_tests import in_test
+from oomlint.dryrun.queries.written import constant
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Assign, Body, Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
@@ -190,11 +191,8 @@ def _of_columns(trace: Trace, stack: Call, columns: dict[str, Sequence]) -> Iter
 
 def _text(trace: Trace, key: cst.BaseExpression) -> str | None:
     """The name of a column, written there or bound to a name: `table[PICTURE]`."""
-    if isinstance(key, cst.SimpleString):
-        return str(key.evaluated_value)
-    bound = [one.value for one in trace.assigns() if isinstance(key, cst.Name) and one.path == key.value]
-    text = deref(bound[0]) if len(bound) == 1 else None
-    return str(text.value) if isinstance(text, Const) else None
+    text = constant(key, lambda name: [one for one in trace.assigns() if one.path == name])
+    return text if isinstance(text, str) else None
 
 
 def _fixed_width(stack: Call, value: Sequence) -> bool:

@@ -122,7 +122,7 @@ def attributes_renamed(code: Code) -> Rewriting | None:
     for node in code.nodes:
         if isinstance(node, ast.Attribute):
             of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
-            if of_self and isinstance(node.ctx, ast.Store):
+            if of_self and isinstance(node.ctx, ast.Store) and not node.attr.startswith("__"):
                 stored.add(node.attr)
             elif not of_self:
                 kept.add(node.attr)

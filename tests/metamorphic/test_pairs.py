@@ -84,6 +84,17 @@ MENDED = (
     ("OOM505-removed-multi-gpu-model/bad.py", "keyword to positional"),
     ("OOM506-replicas-do-not-split-the-model/bad_undefined_builders.py", "values from functions"),
     ("OOM506-replicas-do-not-split-the-model/like_gan.py", "values from functions"),
+    ("OOM305-whole-array-to-device/bad_shape_asserted.py", "literals in a dict"),
+    ("OOM401-accumulation-never-accumulates/bad_scaled_by_call.py", "literals in a dict"),
+    ("OOM406-model-built-in-loop/bad_left_when_it_is_good.py", "in a try"),
+    ("OOM406-model-built-in-loop/bad_unfrozen_in_stages.py", "annotations"),
+    ("OOM406-model-built-in-loop/like_built_on_the_first_step.py", "literals in a class"),
+    ("OOM406-model-built-in-loop/like_loop_left_at_once.py", "pass added"),
+    ("OOM407-function-retraced/bad_property.py", "in a with"),
+    ("OOM407-function-retraced/like_doubled_grids.py", "literals in a dataclass"),
+    ("OOM407-function-retraced/like_set_anew_each_round.py", "literals named"),
+    ("OOM407-function-retraced/like_sizes_listed_on_each_way.py", "variables on self"),
+    ("OOM602-flatten-dense/bad_doubled_until_large.py", "literals in a dict"),
 )
 
 

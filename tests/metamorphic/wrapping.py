@@ -42,6 +42,13 @@ def _is_guard(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
 
 
+def _is_library(rest: list[ast.stmt]) -> bool:
+    """Whether it does nothing by itself: what its import makes is there for who calls its functions."""
+    own = {node.name for node in rest if isinstance(node, ast.FunctionDef)}
+    still = all(isinstance(node, (ast.Assign, ast.AnnAssign, *IMPORTS, *DEFINITIONS)) for node in rest)
+    return still and bool(own - loaded(rest))
+
+
 def movable(code: Code, rest: list[ast.stmt]) -> bool:
     """Whether statements of the module mean the same in a function."""
     if opaque(code):
@@ -71,7 +78,7 @@ def _newline(code: Code) -> str:
 def under_name_is_main(code: Code) -> Rewriting | None:
     """`if __name__ == "__main__":` before the first statement that is no import or definition."""
     found = cut(code, DEFINITIONS)
-    if found is None or all(map(_is_guard, found[1])):
+    if found is None or all(map(_is_guard, found[1])) or _is_library(found[1]):
         return None
     if any(
         isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in code.of(ast.ImportFrom)
@@ -94,7 +101,7 @@ def in_main_with_imports(code: Code) -> Rewriting | None:
     """Imports and all in `def main():`, called under `if __name__ == "__main__":`."""
     row = code.after_preamble()
     rest = [node for node in code.tree.body if not is_preamble(node)]
-    if not rest or not movable(code, rest) or not all(map(code.own_rows, rest)):
+    if not rest or not movable(code, rest) or not all(map(code.own_rows, rest)) or _is_library(rest):
         return None
     guard = '\n\nif __name__ == "__main__":\n    main_zq()\n'
     return single(_below(code, row, "def main_zq():\n", "    ", guard))

@@ -14,9 +14,9 @@ import libcst as cst
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.few import sweeps
 from oomlint.dryrun.queries.function_names import is_global, parameters
-from oomlint.dryrun.queries.multiplied import multiplies
 from oomlint.dryrun.queries.once import once_per_trace
 from oomlint.dryrun.queries.python_values import of_a_property
+from oomlint.dryrun.queries.written import multiplies
 from oomlint.dryrun.trace import Assign, Body, Call, Context, Loop
 from oomlint.dryrun.values.base import Sequence, deref
 from oomlint.syntax.blocks import ends_when_told
@@ -242,7 +242,7 @@ class Changes:
         if assign.augmented == "del":
             return None
         if assign.augmented:
-            if multiplies(assign, self._assigns):
+            if multiplies(assign, lambda name: self._assigns.get(name, ())):
                 return None
             return None if shared is None else Change(shared, assign.place, _goes_on(shared, context, body))
         value = value_of(assign)
