@@ -4,8 +4,9 @@
 
 Reports work for several processes that trains, predicts or computes with Keras and TensorFlow: `n_jobs` other than 1
 around a wrapped Keras model (`GridSearchCV`, `cross_val_score`, joblib), process pools with more than one
-worker, processes of which the next is started before the last has ended, Ray tasks that share a GPU
-(`num_gpus=0.5`), and data workers (`use_multiprocessing=True`) that call TensorFlow.
+worker, processes of which the next is started before the last has ended, Ray tasks and trials of Ray Tune that share a
+GPU (`num_gpus=0.5`, `resources_per_trial={"gpu": 0.5}`), and data workers (`use_multiprocessing=True`) that call
+TensorFlow.
 
 Left alone: one worker, one process at a time (the way to get memory back between trials), threads, a GPU of its
 own or a memory limit for each worker, and a script that hides the GPU. Where growth is switched on it is a note.
@@ -94,6 +95,8 @@ RULE = Rule(
         "get_reusable_executor",
         "Process",
         "remote",
+        "resources_per_trial",
+        "with_resources",
         "use_multiprocessing",
     ),
 )
@@ -210,7 +213,7 @@ def _grows(trace: Trace) -> bool:
 
 
 def _fix(handing: Handing, call: Call) -> Fix | None:
-    if handing.parameter == "num_gpus":
+    if handing.parameter in ("num_gpus", "gpu"):
         return None
     number, made = handing.number, handing.made or call
     if number is not None and number.arg is not None and not number.arg.star and made.source is call.source:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oomlint.dryrun.catalog.keras.search import Estimator, Search
 from oomlint.dryrun.catalog.python.joblib import Parallel, in_processes, surrounding
-from oomlint.dryrun.catalog.python.ray import REMOTE, Remote
+from oomlint.dryrun.catalog.python.ray import REMOTE, TRIALS, Remote, Trainable
 from oomlint.dryrun.trace import Argument, Body, Call, Loop, Trace
-from oomlint.dryrun.values.base import Const, Opaque, Sequence, Value, deref, tags_of
+from oomlint.dryrun.values.base import Const, Mapping, Opaque, Sequence, Value, deref, tags_of
 from oomlint.dryrun.values.program import Instance
 from oomlint.syntax.place import Several
 
@@ -235,6 +235,16 @@ def _ray(trace: Trace) -> Iterator[Handing]:
         if isinstance(value, Const) and isinstance(value.value, float) and 0 < value.value < 1:
             if call.context.innermost(Loop) is not None:
                 yield Handing(call, needs, number, "num_gpus")
+    for call in trace.calls(TRIALS):
+        held = call.receiver
+        promised = held.resources if isinstance(held, Trainable) else None
+        entries = deref(promised.value) if promised is not None else None
+        share = entries.entries.get("gpu") if isinstance(entries, Mapping) else None
+        value = deref(share) if share is not None else None
+        one = isinstance(held, Trainable) and held.samples is not None and deref(held.samples) == Const(1)
+        if promised is not None and isinstance(value, Const) and not one:
+            if isinstance(value.value, float) and 0 < value.value < 1:
+                yield Handing(call, None, replace(promised, value=value), "gpu")
 
 
 # --- data workers ---------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from oomlint.dryrun.values.base import (
     deref,
     merge,
 )
-from oomlint.dryrun.values.program import Instance
+from oomlint.dryrun.values.program import Function, Instance
 from oomlint.dryrun.values.training import Model
 
 if TYPE_CHECKING:
@@ -108,13 +108,24 @@ def study_by_trials(pending: Pending, run: Run) -> Value | None:
 
 
 @function("hyperopt.fmin", "hyperopt.fmin.fmin", parameters="fn space algo max_evals")
-@function(
-    "skopt.gp_minimize", "skopt.forest_minimize", "skopt.dummy_minimize", parameters="fn space base n_calls"
-)
 def minimise(call: Call, run: Run) -> Value:
     """`fmin(objective, ..., max_evals=50)`."""
-    count = call.value("max_evals") or call.value("n_calls")
+    count = call.value("max_evals")
     return repeated(run, call.value("fn"), [Unknown()], call, count if isinstance(count, Const) else None)
+
+
+@function("skopt.dummy_minimize", parameters="func dimensions n_calls")
+@function(
+    *(f"skopt.{name}_minimize" for name in ("gp", "forest", "gbrt", "base")),
+    parameters="func dimensions base_estimator n_calls",
+)
+def minimise_by_model(call: Call, run: Run) -> Value:
+    """`gp_minimize(objective, space, n_calls=50)`; with `use_named_args` the objective gets keywords."""
+    target, count = call.value("func"), call.value("n_calls") or Const(100)  # scikit-optimize's own default
+    found = deref(target) if target is not None else None
+    named = isinstance(found, Function) and found.node.params.star_kwarg is not None
+    values: list[Value] = [] if named else [Unknown()]
+    return repeated(run, target, values, call, count if isinstance(count, Const) else None)
 
 
 @function("wandb.agent", parameters="sweep_id function entity project count")
