@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from estimate.scripts import answered, put
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.request import Request
+from oomlint.estimate.worker.main import answer
 
 LOOKED_UP = """
     import tensorflow as tf
@@ -186,3 +191,46 @@ def test_a_list_of_what_is_tried_is_no_argument_of_what_takes_one_value(
     assert found.instead[0].startswith("the script's own training is not followed: ")
     # 20 -> 128 -> 32 -> 10 classes, which are assumed, each with a bias.
     assert found.parts["weights"] == pytest.approx(4 * (21 * 128 + 129 * 32 + 33 * 10), abs=64)
+
+
+def test_classes_chosen_by_name_are_made_with_what_the_projects_settings_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "networks_2611.py").write_text(
+        "import keras\n"
+        "class Base:\n"
+        "    def __init__(self, config):\n"
+        "        self.config = config\n"
+        "        self.model = None\n"
+        "class Tones(Base):\n"
+        "    def __init__(self, config):\n"
+        "        super(Tones, self).__init__(config)\n"
+        "        self.build_model()\n"
+        "    def build_model(self):\n"
+        "        self.model = keras.Sequential()\n"
+        "        self.model.add(keras.layers.Dense(300, input_shape=self.config.model.input_shape))\n"
+        "        self.model.add(keras.layers.Dense(self.config.model.num_classes))\n"
+        "        self.model.compile(self.config.model.optimizer, self.config.model.loss)\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "config.json").write_text(
+        '{"model": {"name": "networks_2611.Tones", "input_shape": [13], "num_classes": 7}}', encoding="utf-8"
+    )
+    text = """
+        import argparse, importlib, json
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--config", default="None")
+        config = read(json.load(open(parser.parse_args().config)))
+        def create(name):
+            module, name = name.rsplit(".", 1)
+            return getattr(importlib.import_module(module), name)
+        one = create(config.model.name)(config)
+        create(config.trainer.name)(one.model, config).train()
+    """
+    path = put(tmp_path, text, monkeypatch)
+    error = EstimateError("no training call was found: nothing is fitted", "slice", str(path))
+    names = {"path": str(path), "unsliced": json.dumps(error.to_dict())}
+    found = answer(Request(str(path), names=names, usable_bytes=1 << 30, engine="graph", fallback=True))
+    assert "what Tones" in found.instead[1]
+    assert any("input_shape=[13]" in one and "model=" not in one for one in found.instead)
+    assert found.parts["weights"] == pytest.approx(4 * (14 * 300 + 301 * 7), abs=64)

@@ -1,6 +1,7 @@
 """Functions whose arguments a command line gives by decorators or defaults: Click's and Typer's options.
 
 Nobody gives any when a script is estimated, so an option has its default. One without stays open, and is asked for.
+A function that Hydra calls is handed what its files of settings say.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import ast
 
 from oomlint.estimate.slicing.missing import missing
 
+SETTINGS = "oomlint_settings"  # what stands for Hydra's files, in `worker/absent/composed.py`
 _OPTIONS = ("option", "argument", "Option", "Argument")
 
 
@@ -20,6 +22,9 @@ def with_options(tree: ast.Module) -> None:
                 _of_typer(node.args)
             if any(_is_option(one) for one in node.decorator_list):
                 _of_click(node.args, node.decorator_list)
+            for one in node.decorator_list:
+                if isinstance(one, ast.Call) and ast.unparse(one.func) == "hydra.main":
+                    _of_hydra(node.args, one)
 
 
 def _is_option(node: ast.expr) -> bool:
@@ -64,6 +69,16 @@ def _told(default: ast.expr) -> ast.expr | None:
     given = [*default.args, *(one.value for one in default.keywords if one.arg == "default")]
     first = given[0] if given else None
     return None if isinstance(first, ast.Constant) and first.value is ... else first
+
+
+def _of_hydra(arguments: ast.arguments, main: ast.Call) -> None:
+    """`@hydra.main(config_path="conf", config_name="train")`: its one parameter is what these say."""
+    places = dict(zip(("config_path", "config_name"), main.args))
+    places |= {one.arg: one.value for one in main.keywords if one.arg}
+    if len(arguments.args) == 1 and not arguments.defaults:
+        names = [places.get(one, ast.Constant(None)) for one in ("config_path", "config_name")]
+        call = ast.Call(ast.Name(SETTINGS, ast.Load()), [ast.Name("__file__", ast.Load()), *names], [])
+        arguments.defaults = [ast.fix_missing_locations(ast.copy_location(call, main))]
 
 
 def _by_name(arguments: ast.arguments, defaults: list[ast.expr | None]) -> None:

@@ -92,7 +92,7 @@ class AttributeDict(dict[str, Any]):
 
 
 def _inside(value: Any, kind: type[AttributeDict]) -> Any:
-    if isinstance(value, dict) and not isinstance(value, AttributeDict):
+    if isinstance(value, dict) and not isinstance(value, kind):
         return kind(value)
     if type(value) in (list, tuple):
         return type(value)(_inside(one, kind) for one in value)

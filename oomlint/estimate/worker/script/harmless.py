@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 from oomlint.estimate.worker.absent import stand_ins
 from oomlint.estimate.worker.absent.attribute_dicts import attribute_dicts
+from oomlint.estimate.worker.absent.composed import composed_settings
 from oomlint.estimate.worker.absent.data_sets import known_data_sets
 from oomlint.estimate.worker.absent.stand_ins import Missing
 from oomlint.estimate.worker.absent.texts import tokenizers
@@ -52,6 +53,7 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
         stack.enter_context(short_waits())
         stack.enter_context(wandb())
         stack.enter_context(attribute_dicts())
+        stack.enter_context(composed_settings(assumptions))
         stack.enter_context(known_data_sets())
         stack.enter_context(tokenizers())
         stack.enter_context(add_ons(generation.chosen(), assumptions))

@@ -141,11 +141,25 @@ def _keeps(node: ast.ClassDef, names: set[str]) -> bool:
     own = {name for name, one in methods.items() if _gives(one.body, names)}
     own |= {name for name, one in methods.items() if _gives(one.body, names | own)}
     begin = methods.get("__init__")
-    for one in statements(begin.body) if begin is not None else ():
+    begins = [] if begin is None else [begin, *_called_on_itself(begin, methods)]
+    for one in (one for method in begins for one in statements(method.body)):
         if isinstance(one, ast.Assign) and any(isinstance(target, ast.Attribute) for target in one.targets):
             if _makes(one.value, names | own):
                 return True
     return False
+
+
+def _called_on_itself(begin: ast.FunctionDef, methods: dict[str, ast.FunctionDef]) -> list[ast.FunctionDef]:
+    """`self.build_model()`: methods that an object calls as it begins."""
+    names = {
+        node.func.attr
+        for node in ast.walk(begin)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "self"
+    }
+    return [one for name, one in methods.items() if name in names]
 
 
 def _words(node: ast.AST) -> set[str]:

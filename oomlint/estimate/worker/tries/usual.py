@@ -41,6 +41,8 @@ def argument(name: str, said: dict[str, Any]) -> Any:
     plain = spelled(name)
     if name in stand_ins.GIVEN:
         return classes.given(stand_ins.GIVEN[name])
+    if _ARE_SETTINGS.fullmatch(plain):
+        return Settings(name)  # what the project has under that name is a file's name, say
     if (known := project_values.of(name)) is not None:
         return known
     if classes.counts_classes(plain):
@@ -62,13 +64,29 @@ def argument(name: str, said: dict[str, Any]) -> Any:
     return Settings(name)
 
 
+_ARE_SETTINGS = re.compile(r"(?:\w+_)?(?:config|cfg|conf|settings|hparams|params|opts?|args|flags)")
+_SECTION = re.compile(r"model|net|network|data|dataset|data_loader|train|trainer|training|experiment|exp")
+# What else is taken of settings and makes a layer or a training, and has a usual value.
+_OF_SETTINGS = re.compile(
+    r"\w*shape|\w*activation\w*|\w*initiali[sz]er\w*|padding|optimi[sz]er|loss|loss_(?:function|fn|name)"
+)
+
+
 class Settings(Missing):
     """An argument that is not known, a configuration perhaps: what is taken of it by a size's name has a usual one."""
 
     def __getattr__(self, name: str) -> Any:
         found = super().__getattr__(name)
+        if isinstance(found, str) and _SECTION.fullmatch(name):
+            project_values.TAKEN.pop(name, None)  # a name of something else, that the project has elsewhere
+            return Settings(f"{self.oomlint_name}.{name}")
         if not isinstance(found, Missing):
             return found
+        if _OF_SETTINGS.fullmatch(spelled(name)):
+            said: dict[str, Any] = {}
+            value = argument(name, said)
+            project_values.USUAL.update(said)
+            return value
         size = classes.ASSUMED if classes.counts_classes(name) else usual_size(name)
         if size is None:
             return Settings(found.oomlint_name)
