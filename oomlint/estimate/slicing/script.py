@@ -25,6 +25,7 @@ from oomlint.estimate.slicing.emission import Emission
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.inner_gradients import inner_gradient
 from oomlint.estimate.slicing.known import Known
+from oomlint.estimate.slicing.learned_inputs import learned_input
 from oomlint.estimate.slicing.losses import loss_by_hand
 from oomlint.estimate.slicing.needs import Needs
 from oomlint.estimate.slicing.order import Order
@@ -178,6 +179,8 @@ def _sliced(
     trained = trainings_of(trace, program, known)
     branches = Branches(program, values)
     training = choose(trained, model, program.main.path, branches)
+    if model is None and (learned := learned_input(training, functions)) is not None:
+        raise learned
     if model is None and not all(map(branches.taken, trained)) and branches.taken(training):
         names["branch"] = branches.words()
     if not training.reached and _runs_something(program, functions):
