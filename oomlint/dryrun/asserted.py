@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from oomlint.dryrun.values.arrays import Array, Shape
-from oomlint.dryrun.values.base import Const, Step, Value, deref
+from oomlint.dryrun.values.base import Const, Mapping, Step, Value, deref
 from oomlint.dryrun.values.dtypes import dtype_of
 from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.shapes import refined, shape_of
@@ -33,18 +33,18 @@ def learn(run: Run, test: cst.BaseExpression, holds: bool = True) -> None:
         case cst.UnaryOperation(operator=cst.Not(), expression=inner):
             learn(run, inner, not holds)
         case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=operator, comparator=other)]):
-            if isinstance(operator, cst.Equal if holds else cst.NotEqual) and _is_plain(other):
+            if isinstance(operator, cst.Equal if holds else cst.NotEqual) and _is_plain(run, other):
                 _equal(run, test.left, other, test)
 
 
-def _is_plain(node: cst.BaseExpression) -> bool:
+def _is_plain(run: Run, node: cst.BaseExpression) -> bool:
     """A name, what is written there, or an entry of a table of settings."""
     match node:
         case cst.Subscript(
-            value=cst.Name() | cst.Attribute(),
-            slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString()))],
+            value=cst.Name() | cst.Attribute() as table,
+            slice=[cst.SubscriptElement(slice=cst.Index(value=key))],
         ):
-            return True
+            return _is_plain(run, key) and isinstance(deref(run.evaluate(table)), Mapping)
     return isinstance(node, _PLAIN)
 
 
@@ -98,7 +98,7 @@ def _refined(run: Run, old: Shape | None, fact: str, part: Any, said: Value) -> 
         return refined(given, old)
     match part:
         case cst.Slice(lower=cst.BaseExpression() as lower, upper=None, step=None):
-            first = deref(run.evaluate(lower)) if _is_plain(lower) else None
+            first = deref(run.evaluate(lower)) if _is_plain(run, lower) else None
             if isinstance(first, Const) and isinstance(first.value, int) and 0 <= first.value < 16:
                 front: Shape = (None,) * first.value
                 return refined((*front, *given), old)

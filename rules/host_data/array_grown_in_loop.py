@@ -188,7 +188,10 @@ def _returned(call: Call) -> tuple[str, str] | None:
         case (
             cst.SimpleStatementLine(body=[cst.Return(value=value)]),
             cst.SimpleStatementLine(
-                body=[cst.Assign(targets=[cst.AssignTarget(target=target)], value=bound)]
+                body=[
+                    cst.Assign(targets=[cst.AssignTarget(target=target)], value=bound)
+                    | cst.AnnAssign(target=target, value=bound)
+                ]
             ),
             cst.Call() as site,
         ) if value is call.node and bound is site:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.catalog.tensorflow.gradients import gradients_of
+from oomlint.dryrun.queries.inverses import purpose_of
 from oomlint.dryrun.queries.losses import MULTIPLY, unwrapped
 from oomlint.dryrun.trace import Branch
 from oomlint.dryrun.values.arrays import Array
@@ -160,7 +161,9 @@ def _names(value: Value, division: Division) -> list[str]:
         if isinstance(value, Const)
         else [getattr(value, "name", None) or ""]
     )
-    if len(division.call.arguments) > 1:
+    if division.call.name in MULTIPLY:
+        names.append(purpose_of(division.call))
+    elif len(division.call.arguments) > 1:
         names.append((division.call.arguments[1].path or "").rpartition(".")[2])
     return names
 

@@ -473,6 +473,16 @@ def test_shape_and_dtype(expression: str) -> None:
     assert by_dry_run(expression) == by_numpy(expression)
 
 
+@pytest.mark.parametrize(
+    "expression",
+    ["np.moveaxis(np.array(3.0), 0, -1)", "np.rollaxis(vec[0], 0)", "np.moveaxis(np.zeros(()), -1, 0)"],
+)
+def test_axes_of_a_number_are_not_known(expression: str) -> None:
+    with pytest.raises(np.exceptions.AxisError):
+        by_numpy(expression)
+    assert by_dry_run(expression)[0] is None
+
+
 def test_the_table_is_long_enough() -> None:
     assert len(CASES) >= 120
     assert len({case.values for case in CASES}) == len(CASES)

@@ -34,10 +34,11 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
         "what a function makes is shown where it is called for",
     ),
     (
-        "variables renamed",
-        "OOM402",
-        "that a loop goes over batches is told by its name where nothing else tells",
+        "variables renamed|constants inlined",
+        "OOM401|OOM402",
+        "that a loop goes over batches, or what a factor is for, is told by its name where nothing else tells",
     ),
+    ("keywords in a dict", "OOM203", "what a function is given for what it joins is read at the call"),
     (
         "arguments on rows",
         "OOM201|OOM103",

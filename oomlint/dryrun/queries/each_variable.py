@@ -43,8 +43,11 @@ def _assigns_to_its_own(trace: Trace, loop: Loop) -> bool:
     own = set(items)
     for part in nodes(node.body):
         match part:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
-                if _looked_up(value, items):
+            case (
+                cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value)
+                | cst.AnnAssign(target=cst.Name(value=name), value=value)
+            ):
+                if value is not None and _looked_up(value, items):
                     own.add(name)
     functions = {id(call.node) for call in trace.calls(*_FUNCTIONS)}
     for part in nodes(node.body):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.values.base import Const, Step, deref
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from oomlint.dryrun.trace import Call
 
-# What a name may say of a factor besides that it is one: any other word (`loss_weight`, `beta`) says what it is for.
+# What a name may say of a factor and tell nothing more than that it is one.
 _PLAIN = frozenset(
     "scale scaling scaler factor inv inverse one over by per loss grad grads gradient gradients".split()
 )
@@ -56,9 +57,7 @@ def _steps(side: cst.CSTNode, value: Const) -> tuple[Step, ...] | None:
     for at, step in enumerate(value.trail):
         node = step.place.node if step.place is not None else None
         if isinstance(node, cst.BinaryOperation) and _divides_one(node, value):
-            # A number without a name, `scale = 1 / 3`, may be anything.
-            named = at > 0 and all(_is_plain(later.text) for later in value.trail[at:])
-            return value.trail[:at] if named else None
+            return value.trail[:at]
     return None
 
 
@@ -80,5 +79,8 @@ def _divides_one(node: cst.BinaryOperation, value: Const) -> bool:
     return any(isinstance(one, cst.Integer | cst.Float) and one.evaluated_value == 1 for one in ones)
 
 
-def _is_plain(name: str) -> bool:
-    return all(word.lower() in _PLAIN for word in _WORD.findall(name))
+def purpose_of(call: Call) -> str:
+    """What the name of the factor says that it is for (`loss_weight`, `beta`); empty if that is nothing."""
+    found = inverse_side(call)
+    name = dotted(found[0]).rpartition(".")[2] if found is not None else ""
+    return "" if all(word.lower() in _PLAIN for word in _WORD.findall(name)) else name

@@ -274,7 +274,7 @@ def moved(call: Call, run: Run) -> Value:
     source, target = axes_of(call.value("source")), axes_of(call.value("destination"))
     if array is None:
         return nothing(call)
-    if array.shape is None or source is None or len(source) != (len(target) if target else 1):
+    if not array.shape or source is None or len(source) != (len(target) if target else 1):
         return replace(array, shape=None)
     rank = len(array.shape)
     goal: tuple[int, ...]
