@@ -192,3 +192,36 @@ def test_without_xla_s_own_products_the_argument_of_the_error_function_is_comput
     for card, expected in ((H100, ["Mul", "Erfc"]), (T4, ["Erfc"])):
         names = [operation.name for operation in compiled(made, card)[0].operations]
         assert [name for name in names if name in ("Mul", "Erfc")] == expected
+
+
+@pytest.mark.parametrize(
+    ("kinds", "kept"), [(("MatMul", "MatMul"), ["one", "other", "units"]), (("MatMul", "Mul"), ["one"])]
+)
+def test_units_of_two_products_are_written_where_their_rows_are_summed(
+    kinds: tuple[str, str], kept: list[str]
+):
+    """Layers that add what nodes and their neighbours say: input_maximum_reduce_fusion.2 of proteins_by_neighbours.
+
+    Both products stay, by whose sum the gradient asks what is positive (parameters of loop_select_fusion.2 there).
+    """
+    shape = (8192, 512)
+    made = program(
+        op("Argument", mib=16, shape=shape),
+        op(kinds[0], 0, mib=16, shape=shape, name="one"),
+        op(kinds[1], 0, mib=16, shape=shape, name="other"),
+        op("AddV2", 1, 2, mib=16, shape=shape, name="sum"),
+        op("Relu", 3, mib=16, shape=shape, name="units"),
+        op("Mean", 4, mib=1, shape=(512,), name="mean"),
+        op("Sub", 4, 5, mib=16, shape=shape, name="centred"),
+        op("MatMul", 6, mib=16, shape=shape, name="next"),
+        op("MatMul", 7, mib=16, shape=shape, name="back"),
+        op("Mul", 8, 4, mib=16, shape=shape, name="scaled"),
+        op("ReluGrad", 9, 4, mib=16, shape=shape, name="ReluGrad"),
+        op("MatMul", 10, mib=16, shape=shape, name="last"),
+    )
+    found, lives = compiled(made)
+    steps = {found.operations[number].name: step for step, number in enumerate(lives.order)}
+    lasting = {
+        found.operations[one.maker].name for one in lives.buffers if one.born < steps["back"] <= one.died
+    }
+    assert [name for name in ("one", "other", "units") if name in lasting] == kept

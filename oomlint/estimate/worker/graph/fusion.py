@@ -15,7 +15,7 @@ from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.costs import REDUCTIONS, cost_of, is_by_row, kind_of, scratch_of, size_of
 from oomlint.estimate.worker.graph.kinds import READS
 from oomlint.estimate.worker.graph.leaky import keep_leaky
-from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, summed_rows
+from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, is_sum_of_products, summed_rows
 from oomlint.estimate.worker.graph.operands import Operands
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas, is_lent_memory
@@ -262,7 +262,11 @@ class _Fusion:
         series = len(given[0]) == 3 and math.prod(made[0]) > _FEW_SUMS
         if series and read < _MORE * self.sizes[number]:
             return False  # of one other tensor, by many threads; not seen of pictures (attention_gate_cnn)
-        return 1 < summed_rows(given[0], made[0]) <= ROWS
+        rows = summed_rows(given[0], made[0])
+        if rows > ROWS and kind in RELUS:  # two products are read for one that is written
+            asked = self.operations[self._origin(self.operations[number].inputs[0])]
+            return is_sum_of_products(asked, self.operations)
+        return 1 < rows <= ROWS
 
     def _computes_again(self, number: int, reader: int) -> bool:
         """Whether windows that overlap would compute too much more than once."""

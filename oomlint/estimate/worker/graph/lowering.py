@@ -233,9 +233,23 @@ def _is_averaged(gradient: Operation, program: Program, readers: list[list[int]]
 
 def _is_product(source: Output, operations: list[Operation]) -> bool:
     operation = operations[source_of(operations, source)]
+    if is_sum_of_products(operation, operations):  # no kernel's of theirs ends with it
+        return False
+    return "MatMul" in _without_bias(operation, operations).type
+
+
+def is_sum_of_products(operation: Operation, operations: list[Operation]) -> bool:
+    """Two products, each perhaps with a bias, added."""
+    if operation.type not in ("Add", "AddV2"):
+        return False
+    added = [operations[source_of(operations, one)] for one in operation.inputs]
+    return sum("MatMul" in _without_bias(one, operations).type for one in added) > 1
+
+
+def _without_bias(operation: Operation, operations: list[Operation]) -> Operation:
     if operation.type in ("BiasAdd", "Add", "AddV2") and operation.inputs:
-        operation = operations[source_of(operations, operation.inputs[0])]
-    return "MatMul" in operation.type
+        return operations[source_of(operations, operation.inputs[0])]
+    return operation
 
 
 def _scattered(
