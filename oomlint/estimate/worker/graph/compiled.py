@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oomlint.estimate.worker.graph.ahead import AHEAD
+from oomlint.estimate.worker.graph.ahead import AHEAD, AHEAD_CONSTANT, SHORT, WAY_BACK
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.copied import left_over
@@ -57,7 +57,7 @@ def occupied(
         uses[number] += 1
     beside: dict[int, list[int]] = {}
     for number, operation in enumerate(operations):
-        if operation.type in (BESIDE, AHEAD):
+        if operation.type in (BESIDE, AHEAD, AHEAD_CONSTANT):
             beside.setdefault(operation.inputs[0][0], []).append(number)
     found, level = Lives(), 0
     holding: dict[int, Buffer] = {}
@@ -72,6 +72,19 @@ def occupied(
             one.died = len(found.order) - 1
         return sum(one.size for one in ended)
 
+    def end_short(loop: Buffer) -> int:
+        """The same for arrays that no other loop reads."""
+        ended = [one for one in parts.get(id(loop), ()) if operations[one.maker].name.endswith(SHORT)]
+        for one in ended:
+            parts[id(loop)].remove(one)
+        return sum(end(one) for one in ended)
+
+    outside = [0] * len(operations)  # readers of loops, but for those of what they keep
+    for operation in operations:
+        if operation.variable != WAY_BACK:
+            for source in {source for source, _ in operation.inputs}:
+                outside[source] += operations[source].type in LOOPS
+
     for number in order:
         operation = operations[number]
         sources = list(dict.fromkeys(source for source, _ in operation.inputs))
@@ -80,7 +93,9 @@ def occupied(
         if planned and operation.type in LOOPS:  # what its rounds change, as another computation's
             scratch += sum(operation.outputs[:1])
         made: dict[int, Buffer] = {}
-        for one in () if operation.type in (BESIDE, AHEAD) else (number, *beside.get(number, ())):
+        for one in (
+            () if operation.type in (BESIDE, AHEAD, AHEAD_CONSTANT) else (number, *beside.get(number, ()))
+        ):
             size = rounded(sum(operations[one].outputs[:1]), ALIGNMENT)
             if given:
                 size = max(size - sum(array.size for array in given), 0)
@@ -111,6 +126,10 @@ def occupied(
                 left = holding.pop(source)
                 if id(left) not in taken:
                     level -= end(left)
+            elif operation.variable != WAY_BACK and operations[source].type in LOOPS and source in holding:
+                outside[source] -= 1
+                if outside[source] == 0:
+                    level -= end_short(holding[source])
         holding |= made
         if uses[number] == 0 and number in holding:
             level -= end(holding.pop(number))

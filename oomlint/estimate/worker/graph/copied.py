@@ -25,7 +25,8 @@ def left_over(program: Program) -> dict[int, int]:
         if operation.type == ZEROS_AHEAD:
             arrays = [one for one in readers[number] if operations[one].type == AHEAD]
             loops = {loop for one in arrays for loop in readers[one]}
-            if loops and not _waits_for_all(max(loops), loops, sources):
+            read = len(arrays) < len(readers[number])  # by others than loops
+            if loops and not read and not _waits_for_all(max(loops), loops, sources):
                 found[number] = sum(operations[arrays[0]].outputs)
         elif operation.type == "Zeros" and not sources[number]:
             copies = [one for one in readers[number] if operations[one].type == "ZerosCopy"]

@@ -13,7 +13,7 @@ import math
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.costs import REDUCTIONS, cost_of, is_by_row, kind_of, scratch_of, size_of
-from oomlint.estimate.worker.graph.kinds import READS
+from oomlint.estimate.worker.graph.kinds import LOOPS, READS
 from oomlint.estimate.worker.graph.leaky import keep_leaky
 from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, is_sum_of_products, summed_rows
 from oomlint.estimate.worker.graph.operands import Operands
@@ -372,5 +372,5 @@ class _Fusion:
             (size, scratch) if size or scratch else (),
             shapes,
             operation.dtypes[:1],
-            operation.variable if kind == "update" or operation.type == "Padded" else "",
+            operation.variable if kind == "update" or operation.type in ("Padded", *LOOPS) else "",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oomlint.estimate.worker.graph.kinds import ALIASES, READS
 from oomlint.estimate.worker.graph.lives import rounded
@@ -25,6 +25,7 @@ class Array:
     size: int
     argument: int
     maker: int  # what writes into it, an operation of the body
+    places: frozenset[int]  # the loop's results that it is
 
 
 def list_bytes(loop: Operation) -> tuple[int, ...]:
@@ -64,6 +65,7 @@ def arrays_of(loop: Operation) -> list[Array]:
     # At the round's own place: the same values pushed once more are the same array.
     placed: dict[Output, Array] = {}
     pushed: dict[Output, Array] = {}
+    places: dict[Output, set[int]] = {}
     for place, operation in enumerate(body.operations):
         if operation.type not in _PUSHES:
             continue
@@ -72,13 +74,16 @@ def arrays_of(loop: Operation) -> list[Array]:
         value = body.operations[number]
         shape = value.shapes[position] if position < len(value.shapes) else ()
         size = loop.rounds * rounded(_bytes(body, operation.inputs[-1]))
-        array = Array((loop.rounds, *shape), size, _argument(body, operation.inputs[0]), place)
+        argument = _argument(body, operation.inputs[0])
+        places.setdefault(source, set()).add(argument)
+        array = Array((loop.rounds, *shape), size, argument, place, frozenset())
         if operation.type == "TensorListSetItem":
             if body.operations[operation.inputs[1][0]].type != "Const":  # else one place for all rounds
                 placed[source] = array
         else:
             pushed.setdefault(source, array)
-    return [*(array for source, array in pushed.items() if source not in placed), *placed.values()]
+    found = [*((one, array) for one, array in pushed.items() if one not in placed), *placed.items()]
+    return [replace(array, places=frozenset(places[source])) for source, array in found]
 
 
 def _argument(body: Program, output: Output) -> int:

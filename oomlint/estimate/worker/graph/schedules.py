@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
-from oomlint.estimate.worker.graph.ahead import AHEAD
+from oomlint.estimate.worker.graph.ahead import AHEAD, AHEAD_CONSTANT
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.copied import left_over
 from oomlint.estimate.worker.graph.operations import Operation, Program, sources_and_readers
@@ -88,7 +88,9 @@ class _Walk:
         """
         beside: dict[int, list[int]] = {}
         for number, operation in enumerate(self.operations):
-            if operation.type in (BESIDE, AHEAD) or (operation.type == "Zeros" and self.sources[number]):
+            if operation.type in (BESIDE, AHEAD, AHEAD_CONSTANT) or (
+                operation.type == "Zeros" and self.sources[number]
+            ):
                 beside.setdefault(self.sources[number][0], []).append(number)
         members = {one for those in beside.values() for one in those}
         places = [(0, 0)] * len(self.operations)
@@ -113,7 +115,7 @@ def copies_of(
     number: int, operations: list[Operation], sources: list[list[int]], readers: list[list[int]]
 ) -> list[int]:
     """Those that the kernel writes itself, all at once (xla/service/gpu/transforms/copy_fusion.cc for zeros)."""
-    together = (BESIDE, AHEAD, "Zeros")
+    together = (BESIDE, AHEAD, AHEAD_CONSTANT, "Zeros")
     beside = [one for one in readers[number] if operations[one].type in together and sources[one] == [number]]
     if beside:
         return beside
@@ -134,7 +136,7 @@ class _List:
         # Zeros and others that come out of another's kernel, by that.
         self.beside: dict[int, int] = {}
         for number, sources in enumerate(self.sources):
-            if sources and self.operations[number].type in ("Zeros", BESIDE, AHEAD):
+            if sources and self.operations[number].type in ("Zeros", BESIDE, AHEAD, AHEAD_CONSTANT):
                 self.beside[sources[0]] = (
                     self.beside.get(sources[0], _POINTER) + _POINTER + self._size(number)
                 )
