@@ -820,6 +820,42 @@ FOURTEENTH_LOOK = [
     "homes_priced:1024:adamw:mixed_bfloat16:H100-80GB",
 ]
 
+# Models in the forms that people train; fifteenth_look_models.py and fifteenth_other_models.py.
+FIFTEENTH_LOOK = [
+    "mushrooms:64:adam:float32:A100-40GB",
+    "garbage_by_leaky_units:32:adam:float32:A100-40GB",
+    "road_blocks_with_ways_round:16:adam:float32:H100-80GB",
+    "rice_kinds:64:adam:float32:A100-40GB",
+    "eyes_graded:64:adamw:float32:A100-40GB",
+    "ships_outlined:16:adam:float32:A100-40GB",
+    "moles_outlined:8:adam:mixed_float16:A100-40GB",
+    "bottles_rebuilt:64:adam:float32:H100-80GB",
+    "shoes_drawn:128:adam:float32:A100-40GB",
+    "butterflies_of_noise:64:adamw:float32:H100-80GB",
+    "drivers_watched:16:adam:float32:A100-40GB",
+    "hands_by_heat:32:rmsprop:float32:A100-40GB",
+    "tiles_of_pictures:128:adamw:float32:A100-40GB",
+    "hotels_reviewed:128:adam:float32:A100-40GB",
+    "emotions_by_gates:256:adam:float32:H100-80GB",
+    "patents_sorted:64:adam:float32:A100-40GB",
+    "proverbs_continued:64:adam:float32:H100-80GB",
+    "phrases_to_spanish:64:rmsprop:float32:A100-40GB",
+    "subscriptions_ended:4096:adam:float32:A100-40GB",
+    "scores_of_credit:2048:adamw:float32:A100-40GB",
+    "books_for_readers:16384:adam:float32:H100-80GB",
+    "next_in_the_basket:256:adam:float32:A100-40GB",
+    "machines_rebuilt:256:adam:float32:A100-40GB",
+    "wind_by_dilation:128:adam:float32:A100-40GB",
+    "prices_of_power:128:adam:float32:L4",
+    "movements_sorted:128:adam:float32:A100-40GB",
+    "orders_by_pieces:32:adam:float32:A100-40GB",
+    "words_of_command:128:momentum:float32:L4",
+    "proteins_by_neighbours:256:adam:float32:H100-80GB",
+    "races_driven:256:rmsprop:float32:A100-40GB",
+    "patents_sorted:64:adamw:mixed_bfloat16:H100-80GB",
+    "words_of_command:128:adam:mixed_float16:A100-40GB",
+]
+
 
 def write_rows(
     file: Path,
