@@ -234,3 +234,20 @@ def test_classes_chosen_by_name_are_made_with_what_the_projects_settings_say(
     assert "what Tones" in found.instead[1]
     assert any("input_shape=[13]" in one and "model=" not in one for one in found.instead)
     assert found.parts["weights"] == pytest.approx(4 * (14 * 300 + 301 * 7), abs=64)
+
+
+def test_the_shape_of_data_that_a_function_is_handed_is_no_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import keras
+        def build(data):
+            model = keras.Sequential([keras.Input((data.shape[1], 1)), keras.layers.LSTM(50), keras.layers.Dense(1)])
+            model.compile(optimizer="rmsprop", loss="mse")
+            return model
+        def train(data, target, model, batch_size=50, epochs=30):
+            model.fit(data, target, batch_size, epochs)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert (found.batch_size, found.optimizer) == (50, "RMSprop")
+    assert not any("(224, 224, 3)" in one for one in found.instead)

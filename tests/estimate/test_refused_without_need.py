@@ -81,3 +81,28 @@ def test_a_model_with_one_output_in_a_list_gives_no_list_to_the_layers_after_it(
     assert found.instead == ()
     shared = 33 * 100 + 101 * 5  # one part, of both
     assert found.parts["weights"] == pytest.approx(4 * shared, abs=64)
+
+
+def test_a_convolution_goes_over_all_but_the_last_sizes_as_in_keras_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import tensorflow as tf
+        from tensorflow.keras import layers
+        model = tf.keras.Sequential()
+        model.add(layers.Conv1D(32, 1, padding="same", activation="relu"))
+        model.add(layers.Reshape((10, 32)))
+        model.add(layers.LSTM(64))
+        model.add(layers.Dense(1))
+        model.compile("adam", "mae")
+        model.build((None, 10, 1, 6))
+        x, y = [], []
+        for row in load("rows.pkl"):
+            x.append(row[0].reshape(10, 1, 6))
+            y.append(row[1])
+        model.fit(tf.stack(x), tf.stack(y), batch_size=64)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert found.batch_size == 64
+    # A kernel of 1 x 6 x 32 with its bias; four gates of 32 + 64 + 1 weights for each of 64; 64 and a bias.
+    assert found.parts["weights"] == pytest.approx(4 * (7 * 32 + 4 * 97 * 64 + 65), abs=64)

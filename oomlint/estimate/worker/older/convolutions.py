@@ -1,7 +1,8 @@
-"""`keras.utils.conv_utils`, which layers of the user's own take their sizes from."""
+"""Convolutions of Keras 2: `keras.utils.conv_utils`, and data with more sizes than a picture has."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -59,3 +60,20 @@ CONVOLUTIONS = {
     "deconv_output_length": _transposed_length,
     "deconv_length": _transposed_length,
 }
+
+
+def has_more_sizes(layer: Any, given: Any) -> bool:
+    """Whether a convolution is called on a batch of several: Keras 2 went over all but the last sizes, Keras 3 does not."""
+    plain = type(layer).__name__ in ("Conv1D", "Conv2D") and type(layer).__module__.startswith("keras.src.")
+    sizes = getattr(given, "shape", ()) if plain else ()
+    return plain and len(sizes) > layer.rank + 2 and None not in tuple(sizes)[1:]
+
+
+def over_more_sizes(call: Callable[[Any], Any], layer: Any, given: Any) -> Any:
+    """The same on all of them as one batch."""
+    import keras
+
+    inner = tuple(given.shape)[-(layer.rank + 1) :]
+    before = tuple(given.shape)[1 : -(layer.rank + 1)]
+    found = call(keras.ops.reshape(given, (-1, *inner)))
+    return keras.ops.reshape(found, (-1, *before, *tuple(found.shape)[1:]))

@@ -14,6 +14,7 @@ from typing import Any
 
 from oomlint.estimate.worker.absent.stand_ins import Data, Missing
 from oomlint.estimate.worker.keras.generation import tree
+from oomlint.estimate.worker.older.convolutions import has_more_sizes, over_more_sizes
 from oomlint.estimate.worker.older.names import namesakes, signed
 from oomlint.estimate.worker.older.numpy_names import understand_old_numpy
 from oomlint.estimate.worker.older.tensorflow_1 import understand_tensorflow_1
@@ -321,6 +322,8 @@ def _positional_arguments(keras: Any) -> None:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if args and type(args[0]) is list and type(self).__module__.startswith("keras.src.layers."):
             args = (_out_of_lists(args[0], type(self).__name__), *args[1:])
+        if args and has_more_sizes(self, args[0]):
+            return over_more_sizes(lambda given: original(self, given, *args[1:], **kwargs), self, args[0])
         if any(isinstance(one, bool | int | float | str) for one in args[1:]):
             names = list(inspect.signature(self.call).parameters)
             named = dict(zip(names[1:], args[1:], strict=False))

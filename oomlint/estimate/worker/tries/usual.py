@@ -68,7 +68,7 @@ _ARE_SETTINGS = re.compile(r"(?:\w+_)?(?:config|cfg|conf|settings|hparams|params
 _SECTION = re.compile(r"model|net|network|data|dataset|data_loader|train|trainer|training|experiment|exp")
 # What else is taken of settings and makes a layer or a training, and has a usual value.
 _OF_SETTINGS = re.compile(
-    r"\w*shape|\w*activation\w*|\w*initiali[sz]er\w*|padding|optimi[sz]er|loss|loss_(?:function|fn|name)"
+    r"\w+shape|\w*activation\w*|\w*initiali[sz]er\w*|padding|optimi[sz]er|loss|loss_(?:function|fn|name)"
 )
 
 
