@@ -251,3 +251,36 @@ def test_the_shape_of_data_that_a_function_is_handed_is_no_setting(
     found = answered(tmp_path, text, monkeypatch)
     assert (found.batch_size, found.optimizer) == (50, "RMSprop")
     assert not any("(224, 224, 3)" in one for one in found.instead)
+
+
+@pytest.mark.parametrize("called", ["REGISTERED.get(settings['net'])(settings)", "print(settings['net'])"])
+def test_what_a_registry_has_may_be_what_the_script_trains(
+    called: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = f"""
+        import json, sys
+        from registered_2611 import REGISTERED
+        settings = json.load(open(sys.argv[1]))
+        {called}
+    """
+    path = put(tmp_path, text, monkeypatch)
+    (tmp_path / "registered_2611.py").write_text(
+        "import keras\n"
+        "REGISTERED = dict()\n"
+        "def small_net():\n"
+        "    return keras.Sequential([keras.Input((20,)), keras.layers.Dense(3)])\n"
+        "def wide_net():\n"
+        "    return keras.Sequential([keras.Input((20,)), keras.layers.Dense(900), keras.layers.Dense(3)])\n",
+        encoding="utf-8",
+    )
+    error = EstimateError("no training call was found: nothing is fitted", "slice", str(path))
+    names = {"path": str(path), "unsliced": json.dumps(error.to_dict())}
+    request = Request(str(path), names=names, usable_bytes=1 << 30, engine="graph", fallback=True)
+    if "get" not in called:
+        with pytest.raises(EstimateError, match="no training call"):
+            answer(request)
+        return
+    found = answer(request)
+    assert "wide_net is the largest; beside it the script has small_net" in found.instead
+    assert found.parts["weights"] == pytest.approx(4 * (21 * 900 + 901 * 3), abs=64)
+    assert found.range_bytes[0] < 4 * 63 * 4  # the small one has 63 weights

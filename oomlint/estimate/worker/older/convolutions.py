@@ -63,7 +63,7 @@ CONVOLUTIONS = {
 
 
 def has_more_sizes(layer: Any, given: Any) -> bool:
-    """Whether a convolution is called on a batch of several: Keras 2 went over all but the last sizes, Keras 3 does not."""
+    """Whether a convolution is called on a batch of several: Keras 2 went over all of them, Keras 3 does not."""
     plain = type(layer).__name__ in ("Conv1D", "Conv2D") and type(layer).__module__.startswith("keras.src.")
     sizes = getattr(given, "shape", ()) if plain else ()
     return plain and len(sizes) > layer.rank + 2 and None not in tuple(sizes)[1:]

@@ -27,7 +27,7 @@ from oomlint.estimate.worker.keras import generation
 from oomlint.estimate.worker.script import making
 from oomlint.estimate.worker.script.making import Made
 from oomlint.estimate.worker.tries import usual
-from oomlint.estimate.worker.tries.makers import Maker, is_named_after, makers
+from oomlint.estimate.worker.tries.makers import Maker, is_chosen_by_name, is_named_after, makers
 from oomlint.estimate.worker.values import project_values
 from oomlint.estimate.worker.values.named_values import named_values
 from oomlint.project.configuration import project_root
@@ -105,7 +105,8 @@ class _Tries:
         found = makers(self.program, self.known)
         if self.error.message.startswith(NO_TRAINING):
             alone = sum(not one.depth for one in found) == 1
-            found = [one for one in found if one.named] or (found if alone else [])
+            one_of_these = alone or is_chosen_by_name(self.program)
+            found = [one for one in found if one.named] or (found if one_of_these else [])
         found = [one for one in found if one.name not in self.tried]
         for _, level in groupby(found, key=lambda one: (one.named, one.depth)):
             answers: list[tuple[Maker, Request, Estimate]] = []
@@ -286,15 +287,16 @@ def _largest(
         verdict = "tight" if verdict == "fits" else verdict
     said += [one for one in found.assumptions if USUAL_SIZES in one or project_values.SAID in one]
     between = found.range_bytes
+    if not maker.named and others:  # any of them may be the one
+        between = (min(one.range_bytes[0] for _, _, one in answers), between[1])
     if any(USUAL_SIZES in one for one in said):
         said.append("the range is for sizes of the network of up to twice as much, or less")
         between = (between[0] // 4, between[1] * 4)  # twice as wide, it has four times the weights
-        verdict = "tight" if verdict == "fits" and between[1] > found.gpu["usable_bytes"] else verdict
-        verdict = (
-            "tight" if verdict == "does-not-fit" and between[0] <= found.gpu["usable_bytes"] else verdict
-        )
+    usable = found.gpu["usable_bytes"]
+    if (verdict == "fits" and between[1] > usable) or (verdict == "does-not-fit" and between[0] <= usable):
+        verdict = "tight"
     instead = (*found.instead, *said)
     rest = tuple(one for one in found.assumptions if one not in instead)
     return request, dataclasses.replace(
-        found, verdict=verdict, instead=instead, assumptions=(*instead, *rest)
+        found, verdict=verdict, range_bytes=between, instead=instead, assumptions=(*instead, *rest)
     )

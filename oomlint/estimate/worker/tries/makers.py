@@ -204,6 +204,28 @@ def is_named_after(one: Maker, made: Maker) -> bool:
     )
 
 
+def is_chosen_by_name(program: Program) -> bool:
+    """Whether a script calls what a registry has under a name that it calculates: `NETS.get(settings["net"])()`."""
+    nodes = list(ast.walk(program.main.tree))
+    called = {one.func.id for one in nodes if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
+    taken = [one.func for one in nodes if isinstance(one, ast.Call)]
+    for one in nodes:
+        if isinstance(one, ast.Assign) and any(
+            isinstance(to, ast.Name) and to.id in called for to in one.targets
+        ):
+            taken.append(one.value)
+    return any(map(_is_of_registry, taken))
+
+
+def _is_of_registry(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(), attr="get" | "build"), args=[key]):
+            return not isinstance(key, ast.Constant)
+        case ast.Subscript(value=ast.Name(), slice=key):
+            return not isinstance(key, ast.Constant | ast.Slice)
+    return False
+
+
 # --- arguments ---------------------------------------------------------------------------------------
 
 
