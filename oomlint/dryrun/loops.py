@@ -163,6 +163,10 @@ def once(run: Run, node: cst.CSTNode, loop: Loop, facts: BodyFacts, round_: Call
         flow = ways.take(round_)
     ways.skip()
     ways.meet()
+    for name in facts.grown:
+        held = deref(run.state.get((run.state.binder(run.scope, name), name)) or Unknown())
+        if isinstance(held, Mapping) and isinstance(held.other, Sequence) and held.other.items is not None:
+            held.other.summarise(None)
     return flow
 
 
@@ -176,11 +180,12 @@ _TELLING = frozenset(
 class BodyFacts:
     """What a look over a loop's body tells before it is taken."""
 
-    __slots__ = ("assigned", "called", "jumps", "trains")
+    __slots__ = ("assigned", "called", "grown", "jumps", "trains")
 
     def __init__(self) -> None:
         self.assigned: set[str] = set()
         self.called: set[str] = set()
+        self.grown: set[str] = set()  # what holds lists by key that later rounds append to
         self.trains = False
         self.jumps: list[cst.CSTNode] = []
 
@@ -203,6 +208,7 @@ def body_facts(run: Run, node: Any) -> BodyFacts:
                 inner = body_facts(run, current)
                 facts.assigned |= inner.assigned
                 facts.called |= inner.called
+                facts.grown |= inner.grown
                 facts.trains = facts.trains or inner.trains
                 if isinstance(current, cst.For):
                     facts.assigned.update(target_names(current.target))
@@ -216,6 +222,12 @@ def body_facts(run: Run, node: Any) -> BodyFacts:
                 facts.trains = True
             case cst.Call(func=cst.Attribute(attr=cst.Name(value="GradientTape"))):
                 facts.trains = True
+            case cst.Call(
+                func=cst.Attribute(
+                    value=cst.Subscript(value=cst.Name(value=held)), attr=cst.Name(value="append" | "extend")
+                )
+            ):
+                facts.grown.add(held)
             case cst.Break() | cst.Continue():
                 facts.jumps.append(current)
         if isinstance(current, cst.Call) and (path := imports.dotted(current.func)):

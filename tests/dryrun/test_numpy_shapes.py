@@ -486,3 +486,15 @@ def test_axes_of_a_number_are_not_known(expression: str) -> None:
 def test_the_table_is_long_enough() -> None:
     assert len(CASES) >= 120
     assert len({case.values for case in CASES}) == len(CASES)
+
+
+def test_what_is_not_known_times_a_number_may_be_anything() -> None:
+    """A number says nothing of the other side; an array of an axis does, as what is not known mostly is a number."""
+    from oomlint.dryrun.trace import Call
+
+    text = PRELUDE + "boxes = load()\nprobe(boxes[:, 0] * vec[0], boxes.ratio * f32)\n"
+    trace = dry_run(parse(document_from_text(text, "x.py")))
+    call = next(one for one in trace.events if isinstance(one, Call) and one.path == "probe")
+    column, scaled = (as_array(one.value) for one in call.arguments)
+    assert column is not None and column.shape is None
+    assert scaled is not None and [one and one.value for one in scaled.shape or ()] == [6, 5]

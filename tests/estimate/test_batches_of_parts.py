@@ -104,3 +104,74 @@ def test_layers_that_a_step_builds_are_part_of_what_its_optimizer_keeps(
     assert found.parts["weights"] == 4 * trained + 8  # and the sum and count of Keras' mean of the losses
     # SGD keeps one number for each weight, beside its count of steps (int64) and its rate.
     assert found.parts["optimizer_state"] == 4 * trained + 8 + 4
+
+
+CAPTIONED = """
+    import keras, numpy as np, tensorflow as tf
+    captions = {}
+    with open("captions.txt") as lines:
+        for line in lines:
+            name, caption = line.split("\\t")
+            if name in captions:
+                captions[name].append(caption)
+            else:
+                captions[name] = [caption]
+    words = keras.layers.TextVectorization(max_tokens=200, output_sequence_length=9)
+    words.adapt([one for some in captions.values() for one in some])
+    class Captioner(keras.Model):
+        def __init__(self, tell):
+            super().__init__()
+            self.tell, self.compare = tell, keras.losses.SparseCategoricalCrossentropy()
+        def train_step(self, data):
+            pictures, texts = data
+            for number in range(5):
+                with tf.GradientTape() as tape:
+                    loss = self.compare(texts[:, number, :], self.tell(pictures))
+                slopes = tape.gradient(loss, self.tell.trainable_variables)
+                self.optimizer.apply_gradients(zip(slopes, self.tell.trainable_variables))
+            return {"loss": loss}
+    def both(name, texts):
+        return tf.zeros((6, 6, 3)), words(texts)
+    data = tf.data.Dataset.from_tensor_slices((list(captions), list(captions.values()))).map(both).batch(8)
+    pictures = keras.Input((6, 6, 3))
+    told = keras.layers.Reshape((9, 200))(keras.layers.Dense(1800)(keras.layers.Flatten()(pictures)))
+    model = Captioner(keras.Model(pictures, keras.layers.Softmax()(told)))
+    model.compile(optimizer="sgd")
+    model.fit(data)
+"""
+
+
+def test_lists_that_a_loop_appends_to_by_key_have_no_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The first line makes a list of one caption; how many a picture has is not known, and is said."""
+    subject = build(tmp_path, CAPTIONED, monkeypatch)
+    _, texts = subject.data
+    assert (texts.shape, texts.dtype) == ((8, 16, 9), "int64")
+    assert any("is 8x16x9: data does not tell all of it" in one for one in subject.assumptions)
+
+
+def test_sizes_of_labels_that_data_does_not_tell_are_the_outputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Boxes of a picture are compared with as many of the network."""
+    text = """
+        import keras, numpy as np, tensorflow as tf
+        class Found(keras.Model):
+            def train_step(self, data):
+                pictures, boxes = data
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean((self(pictures)[..., :4] - boxes[..., :4]) ** 2)
+                slopes = tape.gradient(loss, self.trainable_variables)
+                self.optimizer.apply_gradients(zip(slopes, self.trainable_variables))
+                return {"loss": loss}
+        pictures = keras.Input((32, 32, 3))
+        maps = keras.layers.Conv2D(9 * 84, 3, strides=4, padding="same")(pictures)
+        model = Found(pictures, keras.layers.Reshape((576, 84))(maps))
+        model.compile(optimizer="sgd")
+        def read(record):
+            shape = {"boxes": tf.io.VarLenFeature(tf.float32)}
+            boxes = tf.reshape(tf.sparse.to_dense(tf.io.parse_single_example(record, shape)["boxes"]), (-1, 5))
+            return tf.zeros((32, 32, 3)), boxes
+        model.fit(tf.data.TFRecordDataset("boxes").map(read).padded_batch(2))
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert [part.shape for part in subject.data] == [(2, 32, 32, 3), (2, 576, 5)]

@@ -63,7 +63,7 @@ def operate(call: Call, run: Run) -> Value:
     if own is not None:
         return own(call, run)
     tags = data_tags(name, left, right) - {UNSCALED}
-    one, two = _shape(left), _shape(right)
+    one, two = _shape(left, lead), _shape(right, lead)
     shape = matmul(one, two) if name == "matmul" else broadcast(one, two)
     dtype = _dtype(name, left, right, lead)
     changed = lead.dtype != dtype or lead.origin is None
@@ -85,10 +85,15 @@ def data_tags(name: str, left: Value, right: Value) -> frozenset[str]:
     return tags_of(large) | without_loads(tags_of(small))
 
 
-def _shape(operand: Value) -> Shape | None:
-    """The shape of an operand. An unknown one is taken for a number; the dtype stays unknown, hence the size."""
+def _shape(operand: Value, other: Array) -> Shape | None:
+    """The shape of an operand. An unknown one is taken for a number; the dtype stays unknown, hence the size.
+
+    Not beside a number: the data may be the unknown one, `boxes[:, 0] * width`.
+    """
     if isinstance(operand, Array):
         return operand.shape
+    if isinstance(operand, Unknown) and operand.type not in _WEAK and other.shape == ():
+        return None
     if isinstance(operand, Sequence):
         array = as_array(operand)
         return array.shape if array is not None else None

@@ -27,9 +27,9 @@ def second_of(made: Made, x: Any, outputs: Any, batch: int, assumptions: list[st
     if told is not None and None not in told.sizes[1:]:
         return Spec((batch, *told.sizes[1:]), str(told.dtype))
     known = made.second
-    if _is_leaf(known) and None not in known[0][1:]:
-        return data_specs.spec_of(known, batch)
     leaves = tree().flatten(outputs) if outputs is not None else []
+    if _is_leaf(known) and known[1] != "string":
+        return _filled(known, batch, leaves, assumptions)
     like, words = x, "what the model is given"
     if len(leaves) == 1 and all(isinstance(size, int) for size in tuple(leaves[0].shape)[1:]):
         like, words = Spec((batch, *map(int, leaves[0].shape[1:])), "float32"), "its output"
@@ -37,6 +37,25 @@ def second_of(made: Made, x: Any, outputs: Any, batch: int, assumptions: list[st
             like, words = Spec(like.shape[:-1], "int32"), "its output, a class for each"
     assumptions.append(f"the second part of a batch is like {words} (another: --data 'x=..., y=...')")
     return like
+
+
+_USUAL = 16  # of a size that neither the data nor the output tells: captions of a picture, boxes in it
+
+
+def _filled(known: Any, batch: int, outputs: list[Any], assumptions: list[str]) -> Spec:
+    """With the sizes that data does not tell as the output has them: boxes are compared with boxes, one by one."""
+    sizes, dtype = known
+    if None not in sizes[1:]:
+        return data_specs.spec_of(known, batch)
+    like = tuple(outputs[0].shape) if len(outputs) == 1 else ()
+    if len(like) != len(sizes) or not all(isinstance(size, int) for size in like[1:]):
+        like = (_USUAL,) * len(sizes)
+    sample = [other if size is None else size for size, other in zip(sizes[1:], like[1:], strict=True)]
+    words = "x".join(map(str, (batch, *sample)))
+    assumptions.append(
+        f"the second part of a batch is {words}: data does not tell all of it (another: --data 'x=..., y=...')"
+    )
+    return data_specs.spec_of(((None, *sample), dtype), batch)
 
 
 def weights_of(made: Made, batch: int) -> Any:
