@@ -90,16 +90,16 @@ from oomlint.dryrun.catalog.arrays.operators import FEW_ROWS
 from oomlint.dryrun.catalog.python.files import is_document
 from oomlint.dryrun.imports import dotted
 from oomlint.dryrun.queries.changing import changes_of
+from oomlint.dryrun.queries.rounds import tries_until_it_works
 from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import Size
-from oomlint.dryrun.trace import Call, Loop, Trace, Try
+from oomlint.dryrun.trace import Call, Loop, Trace
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import Const, Sequence, Unknown, deref, tags_of
 from oomlint.dryrun.values.shapes import dimension_at
 from oomlint.findings.evidence import over
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.project.settings import Settings
-from oomlint.syntax.blocks import leaves_early
 
 RULE = Rule(
     code="OOM201",
@@ -237,13 +237,7 @@ def _unsized(trace: Trace, load: Load) -> Finding | None:
 
 def _rounds(call: Call) -> set[Loop]:
     """The loops that read file after file: one that tries encodings until a file can be read, and is left, does not."""
-    loops = call.context.loops()
-    tries = [
-        loop
-        for loop in loops
-        if any(isinstance(one, Try) and one.handlers for one in call.context.since(loop))
-    ]
-    return set(loops) - {loop for loop in tries if leaves_early(loop.place.node)}
+    return {loop for loop in call.context.loops() if not tries_until_it_works(call.context, loop)}
 
 
 def _in_an_object_of_the_round(trace: Trace, load: Load, rounds: set[Loop]) -> bool:

@@ -237,14 +237,14 @@ def _ray(trace: Trace) -> Iterator[Handing]:
                 yield Handing(call, needs, number, "num_gpus")
     for call in trace.calls(TRIALS):
         held = call.receiver
-        promised = held.resources if isinstance(held, Trainable) else None
-        entries = deref(promised.value) if promised is not None else None
+        if not isinstance(held, Trainable) or held.resources is None:
+            continue
+        entries = deref(held.resources.value)
         share = entries.entries.get("gpu") if isinstance(entries, Mapping) else None
         value = deref(share) if share is not None else None
-        one = isinstance(held, Trainable) and held.samples is not None and deref(held.samples) == Const(1)
-        if promised is not None and isinstance(value, Const) and not one:
-            if isinstance(value.value, float) and 0 < value.value < 1:
-                yield Handing(call, None, replace(promised, value=value), "gpu")
+        alone = held.samples is not None and deref(held.samples) == Const(1)
+        if isinstance(value, Const) and isinstance(value.value, float) and 0 < value.value < 1 and not alone:
+            yield Handing(call, None, replace(held.resources, value=value), "gpu")
 
 
 # --- data workers ---------------------------------------------------------------------------------------

@@ -11,14 +11,20 @@ import libcst as cst
 from oomlint.dryrun.catalog.keras.training import slots_of
 from oomlint.dryrun.loops import target_names
 from oomlint.dryrun.queries.reached_rounds import reached_rounds
-from oomlint.dryrun.queries.rounds import guarded, loops_around, path_between, site_in
+from oomlint.dryrun.queries.rounds import (
+    guarded,
+    loops_around,
+    path_between,
+    site_in,
+    tries_until_it_works,
+)
 from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.queries.unit_tests import in_test
-from oomlint.dryrun.trace import Body, Call, Context, Loop, Try
+from oomlint.dryrun.trace import Body, Call, Context, Loop
 from oomlint.dryrun.values.base import Const
 from oomlint.dryrun.values.program import Instance
 from oomlint.dryrun.values.training import Model, Optimizer
-from oomlint.syntax.blocks import leaves_early, nodes
+from oomlint.syntax.blocks import nodes
 from oomlint.syntax.uses import names_in
 
 if TYPE_CHECKING:
@@ -90,7 +96,9 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
         if (
             _eager(model)
             or guarded(model.context, shared[0], _node(model))
-            or _retried(call.context, shared[0])
+            or tries_until_it_works(
+                call.context, shared[0]
+            )  # left after the pass that did: another rule's matter
         ):
             return
         yield _found(trace, call, model, model.context, _made(model), shared, VERBS.get(model.kind, "built"))
@@ -98,7 +106,9 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
     for compiled in model.compiles:
         again = [loop for loop in around if loop in loops_around(compiled.context)]
         if again and not _eager_call(compiled) and not guarded(compiled.context, again[0], compiled.node):
-            if not _retried(call.context, again[0]) and not _optimizer_made_before(compiled, again[0]):
+            if not tries_until_it_works(call.context, again[0]) and not _optimizer_made_before(
+                compiled, again[0]
+            ):
                 first = model.compiles[0] is compiled
                 verb = "compiled" if first else "compiled again"
                 found = _found(trace, call, model, compiled.context, compiled.place, again, verb)
@@ -221,9 +231,3 @@ def _optimizer_made_before(compiled: Call, loop: Loop) -> bool:
     optimizer = compiled.value("optimizer")
     made = optimizer.made_by if isinstance(optimizer, Optimizer) else None
     return made is not None and loop not in loops_around(made.context)
-
-
-def _retried(context: Context, loop: Loop) -> bool:
-    """A loop that tries until it works is left after the pass that did: another rule's matter."""
-    inside = any(isinstance(frame, Try) and frame.handlers for frame in context.since(loop))
-    return inside and loop.kind != "trials" and leaves_early(loop.place.node)

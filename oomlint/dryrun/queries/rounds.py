@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from oomlint.dryrun.imports import dotted
-from oomlint.dryrun.trace import Body, Context, Loop, Role
+from oomlint.dryrun.trace import Body, Context, Loop, Role, Try
 from oomlint.dryrun.values.base import Opaque, Value, deref
 from oomlint.dryrun.values.program import Library
-from oomlint.syntax.blocks import nodes
+from oomlint.syntax.blocks import leaves_early, nodes
 from oomlint.syntax.children import code_children
 
 if TYPE_CHECKING:
     from oomlint.dryrun.values.program import Function
     from oomlint.syntax.place import Place
+
+
+def tries_until_it_works(context: Context, loop: Loop) -> bool:
+    """Whether a loop around an event is left after the round in which what is tried did not fail."""
+    tried = any(isinstance(frame, Try) and frame.handlers for frame in context.since(loop))
+    return tried and loop.kind != "trials" and leaves_early(loop.place.node)
 
 
 def loops_around(context: Context) -> list[Loop]:

@@ -59,19 +59,13 @@ def _yielding(call: ast.Call, training: Training, functions: Functions) -> str:
     scope = training.way[-1].scope
     given = [*call.args[:1], *(one.value for one in call.keywords if one.arg in _DATA)]
     names = {one.id for value in given for one in ast.walk(value) if isinstance(one, ast.Name)}
-    made = [
-        one.value for one in _assignments(scope) if any(names & set(_bound(target)) for target in one.targets)
-    ]
+    made = [one.value for one in _assignments(scope) if names & _written_to(one)]
     for value in (*given, *made):
         for one in ast.walk(value):
             callees = functions.callees(scope.unit, scope, one) if isinstance(one, ast.Call) else ()
             if any(isinstance(node, ast.Yield) for callee in callees for node in ast.walk(callee.node)):
                 return ast.unparse(one)
     return ""
-
-
-def _bound(target: ast.expr) -> Iterator[str]:
-    yield from (one.id for one in ast.walk(target) if isinstance(one, ast.Name))
 
 
 def _anywhere(trace: Trace) -> tuple[int | None, str]:
@@ -193,9 +187,7 @@ def _of_data(value: ast.expr, scope: Scope, depth: int) -> ast.expr | None:
     if depth:
         names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
         for statement in reversed(list(_assignments(scope))):
-            targets = statement.targets
-            bound = {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
-            if bound & names:
+            if names & _written_to(statement):
                 found = _of_data(statement.value, scope, depth - 1)
                 if found is not None:
                     return found
@@ -261,6 +253,11 @@ def _is_count(value: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id="len")):
             return True
     return False
+
+
+def _written_to(statement: ast.Assign) -> set[str]:
+    """The names in its targets: `loader` of `loader.train = ...`, too."""
+    return {one.id for target in statement.targets for one in ast.walk(target) if isinstance(one, ast.Name)}
 
 
 def _assignments(scope: Scope) -> Iterator[ast.Assign]:

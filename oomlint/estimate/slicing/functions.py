@@ -16,6 +16,7 @@ from oomlint.estimate.slicing.program import (
     canonical,
     dotted,
     is_library,
+    own_expressions,
     root_name,
 )
 from oomlint.estimate.slicing.vocabulary import BUILDING, DATA_CALLS, GLOBAL_CALLS, MUTATING_METHODS
@@ -354,6 +355,15 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for block in blocks(statement):
                 yield from statements(block)
+
+
+def calls_in(scope: Scope) -> Iterator[tuple[ast.stmt, ast.Call]]:
+    """All calls of a scope, each with the innermost statement that holds it, as they are written."""
+    for statement in statements(scope.node.body):
+        for expression in own_expressions(statement):
+            for node in ast.walk(expression):
+                if isinstance(node, ast.Call):
+                    yield statement, node
 
 
 def _defines(statement: ast.stmt, name: str) -> bool:

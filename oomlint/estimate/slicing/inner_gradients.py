@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.program import Scope, Unit, own_expressions, root_name
-from oomlint.estimate.slicing.receivers import models_in
+from oomlint.estimate.slicing.receivers import models_in, watching
 
 if TYPE_CHECKING:
     from oomlint.estimate.slicing.trainings import Training
@@ -55,16 +55,9 @@ def _of_inputs(call: ast.Call, scope: Scope) -> bool:
     """A tape has to be told to watch what is no variable; `tf.gradients` has not."""
     match call:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=tape), attr=method)) if method in _TAKES:
-            return not models_in(call, scope) and any(_watches(node, tape) for node in ast.walk(scope.node))
+            return not models_in(call, scope) and bool(watching(scope, tape))
         case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr="gradients")):  # tf.gradients(y, x)
             return module in scope.unit.aliases and not models_in(call, scope)
-    return False
-
-
-def _watches(node: ast.AST, tape: str) -> bool:
-    match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="watch")):
-            return name == tape
     return False
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.slicing.arguments import matched
-from oomlint.estimate.slicing.functions import Functions, statements
-from oomlint.estimate.slicing.program import Scope, Unit, dotted, own_expressions
-from oomlint.estimate.slicing.receivers import models_in
+from oomlint.estimate.slicing.functions import Functions, calls_in, statements
+from oomlint.estimate.slicing.program import Scope, Unit, dotted
+from oomlint.estimate.slicing.receivers import models_in, watching
 
 if TYPE_CHECKING:
     from oomlint.estimate.slicing.trainings import Training
@@ -40,29 +40,16 @@ def _gradient(functions: Functions) -> tuple[Unit, int, str] | None:
     """Where the first of them is taken, and of which name; None where nothing says that it is no weight."""
     for unit in functions.program.units:
         for scope in unit.scopes.values():
-            for statement in statements(scope.node.body):
-                for expression in own_expressions(statement):
-                    for node in ast.walk(expression):
-                        match node:
-                            case ast.Call(
-                                func=ast.Attribute(value=ast.Name(id=tape), attr="gradient"),
-                                args=[_, ast.Name(id=name)],
-                            ) if not models_in(node, scope):
-                                if _is_watched(name, tape, scope) or _is_variable(name, scope, functions):
-                                    return unit, node.lineno, name
+            for _, call in calls_in(scope):
+                match call:
+                    case ast.Call(
+                        func=ast.Attribute(value=ast.Name(id=tape), attr="gradient"),
+                        args=[_, ast.Name(id=name)],
+                    ) if not models_in(call, scope):
+                        told = [ast.unparse(one) for watch in watching(scope, tape) for one in watch.args]
+                        if name in told or _is_variable(name, scope, functions):
+                            return unit, call.lineno, name
     return None
-
-
-def _is_watched(name: str, tape: str, scope: Scope) -> bool:
-    """Whether the tape is told of it: it watches variables by itself."""
-    for node in ast.walk(scope.node):
-        match node:
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=root), attr="watch"), args=[ast.Name(id=told)]
-            ):
-                if (root, told) == (tape, name):
-                    return True
-    return False
 
 
 def _is_variable(name: str, scope: Scope, functions: Functions) -> bool:
@@ -71,7 +58,7 @@ def _is_variable(name: str, scope: Scope, functions: Functions) -> bool:
     if where is None:
         return False
     if name in where.parameters:
-        handed = list(_handed(name, where, functions))
+        handed = _handed(name, where, functions)
         return bool(handed) and all(_bound_to_one(one, caller) for one, caller in handed)
     return _bound_to_one(ast.Name(name, ast.Load()), scope)
 
@@ -80,17 +67,14 @@ def _handed(name: str, callee: Scope, functions: Functions) -> list[tuple[ast.ex
     found = []
     for unit in functions.program.units:
         for scope in unit.scopes.values():
-            for statement in statements(scope.node.body):
-                for expression in own_expressions(statement):
-                    for node in ast.walk(expression):
-                        if isinstance(node, ast.Call) and callee in functions.callees(unit, scope, node):
-                            found += [(value, scope) for one, value in matched(node, callee) if one == name]
+            for _, call in calls_in(scope):
+                if callee in functions.callees(unit, scope, call):
+                    found += [(value, scope) for one, value in matched(call, callee) if one == name]
     return found
 
 
 def _bound_to_one(value: ast.expr, scope: Scope) -> bool:
-    where = scope.of(value.id) if isinstance(value, ast.Name) else None
-    if where is None or not isinstance(value, ast.Name):
+    if not isinstance(value, ast.Name) or (where := scope.of(value.id)) is None:
         return False
     made = [
         one.value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from oomlint.estimate.slicing.functions import statements
-from oomlint.estimate.slicing.program import Scope, own_expressions
+from oomlint.estimate.slicing.functions import calls_in, statements
+from oomlint.estimate.slicing.program import Scope
 
 _VARIABLES = ("trainable_variables", "trainable_weights", "weights", "variables")
 
@@ -38,6 +38,15 @@ def models_in(call: ast.AST, scope: Scope) -> list[ast.expr]:
                 if isinstance(statement, ast.Return) and statement.value is not None:
                     found |= _of_self(statement.value, method)
     return list(found.values())
+
+
+def watching(scope: Scope, tape: str) -> list[ast.Call]:
+    """Where a tape is told to watch what is no variable."""
+    return [
+        node
+        for node in ast.walk(scope.node)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{tape}.watch"
+    ]
 
 
 def _of_attributes(call: ast.AST, scope: Scope) -> dict[str, ast.expr]:
@@ -110,13 +119,10 @@ def _is_sum(value: ast.expr) -> bool:
 def applying(scope: Scope) -> ast.expr | None:
     """What applies gradients in a function, if it is one thing."""
     found = {
-        ast.unparse(node.func.value): node.func.value
-        for statement in statements(scope.node.body)
-        for expression in own_expressions(statement)
-        for node in ast.walk(expression)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("apply_gradients", "minimize")
-        and isinstance(node.func.value, ast.Name | ast.Attribute)
+        ast.unparse(call.func.value): call.func.value
+        for _, call in calls_in(scope)
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("apply_gradients", "minimize")
+        and isinstance(call.func.value, ast.Name | ast.Attribute)
     }
     return next(iter(found.values())) if len(found) == 1 else None

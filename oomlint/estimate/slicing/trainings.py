@@ -11,7 +11,7 @@ from oomlint.dryrun.queries.tape_training import model_of, tape_trainings
 from oomlint.dryrun.queries.trained_models import FIT, trained_models
 from oomlint.dryrun.trace import Body
 from oomlint.dryrun.values.base import Const, deref
-from oomlint.estimate.slicing.functions import Functions, statements
+from oomlint.estimate.slicing.functions import Functions, calls_in, statements
 from oomlint.estimate.slicing.known import element, first, rest
 from oomlint.estimate.slicing.program import Program, Scope, Unit, dotted, own_expressions, root_name
 from oomlint.estimate.slicing.receivers import applying, models_in
@@ -230,23 +230,19 @@ def _gradients(program: Program) -> Iterator[Training]:
                 called = way_by_name(program, scope, scope.node.body[0])
                 if called is None or called[0].statement is None:
                     continue  # `fit` calls it there
-            for statement in statements(scope.node.body):
-                for expression in own_expressions(statement):
-                    for node in ast.walk(expression):
-                        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-                            continue
-                        if node.func.attr not in ("gradient", "minimize", "apply_gradients"):
-                            continue
-                        receivers = models_in(node, scope)
-                        way = way_by_name(program, scope, statement) if receivers else None
-                        if way is None:
-                            continue
-                        by_hand = "graph" if _is_graph(way) else "eager"
-                        optimizer = applying(scope) if len(receivers) == 1 else None
-                        for receiver in receivers:
-                            yield Training(
-                                receiver, unit, node.lineno, way, by_hand=by_hand, optimizer=optimizer
-                            )
+            for statement, call in calls_in(scope):
+                if not isinstance(call.func, ast.Attribute):
+                    continue
+                if call.func.attr not in ("gradient", "minimize", "apply_gradients"):
+                    continue
+                receivers = models_in(call, scope)
+                way = way_by_name(program, scope, statement) if receivers else None
+                if way is None:
+                    continue
+                by_hand = "graph" if _is_graph(way) else "eager"
+                optimizer = applying(scope) if len(receivers) == 1 else None
+                for receiver in receivers:
+                    yield Training(receiver, unit, call.lineno, way, by_hand=by_hand, optimizer=optimizer)
 
 
 def _is_graph(way: list[Step]) -> bool:
@@ -340,25 +336,18 @@ def _written(program: Program) -> Iterator[Training]:
     """Calls that are written like a training call, where the dry run does not know the receiver."""
     for unit in program.units:
         for scope in unit.scopes.values():
-            for statement in statements(scope.node.body):
-                for expression in own_expressions(statement):
-                    for node in ast.walk(expression):
-                        if _is_fit(node):
-                            assert isinstance(node, ast.Call)
-                            assert isinstance(node.func, ast.Attribute)
-                            way = way_by_name(program, scope, statement)
-                            if way is None:
-                                continue
-                            way[-1].call = node
-                            training = Training(node.func.value, unit, node.lineno, way)
-                            training.batch = _argument(training, "batch_size")
-                            yield training
+            for statement, call in calls_in(scope):
+                way = way_by_name(program, scope, statement) if _is_fit(call) else None
+                if way is not None:
+                    assert isinstance(call.func, ast.Attribute)
+                    way[-1].call = call
+                    training = Training(call.func.value, unit, call.lineno, way)
+                    training.batch = _argument(training, "batch_size")
+                    yield training
 
 
-def _is_fit(node: ast.AST) -> bool:
-    if not (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS
-    ):
+def _is_fit(node: ast.Call) -> bool:
+    if not (isinstance(node.func, ast.Attribute) and node.func.attr in METHODS):
         return False
     words = {keyword.arg for keyword in node.keywords}
     telling = set(

@@ -6,14 +6,13 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from oomlint.estimate.slicing.functions import Functions, statements
+from oomlint.estimate.slicing.functions import Functions, calls_in, statements
 from oomlint.estimate.slicing.program import (
     Program,
     Scope,
     Unit,
     bound_names,
     dotted,
-    own_expressions,
     root_name,
 )
 
@@ -63,12 +62,10 @@ def _caller(functions: Functions, callee: Scope, seen: set[int]) -> tuple[Scope,
         for scope in unit.scopes.values():
             if id(scope) in seen:
                 continue
-            for statement in statements(scope.node.body):
-                for expression in own_expressions(statement):
-                    for node in ast.walk(expression):
-                        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == name:
-                            if _may_enter(node.func, callee, scope, functions):
-                                return scope, statement, node
+            for statement, call in calls_in(scope):
+                if dotted(call.func).rpartition(".")[2] == name:
+                    if _may_enter(call.func, callee, scope, functions):
+                        return scope, statement, call
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oomlint.estimate.worker.graph.ahead import AHEAD, AHEAD_CONSTANT, SHORT, WAY_BACK
+from oomlint.estimate.worker.graph.ahead import AHEAD, SHORT, WAY_BACK
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.graph.copied import left_over
@@ -16,7 +16,7 @@ from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
 from oomlint.estimate.worker.graph.packed import gaps
 from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas
-from oomlint.estimate.worker.graph.schedules import depth_first, frees_most, post_order
+from oomlint.estimate.worker.graph.schedules import OF_ANOTHER, depth_first, frees_most, post_order
 from oomlint.estimate.worker.graph.together import BESIDE, TOGETHER, together
 
 ALIGNMENT = 256  # bytes: kXlaAllocatedBufferAlignBytes in xla/service/gpu/gpu_constants.h
@@ -57,7 +57,7 @@ def occupied(
         uses[number] += 1
     beside: dict[int, list[int]] = {}
     for number, operation in enumerate(operations):
-        if operation.type in (BESIDE, AHEAD, AHEAD_CONSTANT):
+        if operation.type in OF_ANOTHER:
             beside.setdefault(operation.inputs[0][0], []).append(number)
     found, level = Lives(), 0
     holding: dict[int, Buffer] = {}
@@ -93,9 +93,7 @@ def occupied(
         if planned and operation.type in LOOPS:  # what its rounds change, as another computation's
             scratch += sum(operation.outputs[:1])
         made: dict[int, Buffer] = {}
-        for one in (
-            () if operation.type in (BESIDE, AHEAD, AHEAD_CONSTANT) else (number, *beside.get(number, ()))
-        ):
+        for one in () if operation.type in OF_ANOTHER else (number, *beside.get(number, ())):
             size = rounded(sum(operations[one].outputs[:1]), ALIGNMENT)
             if given:
                 size = max(size - sum(array.size for array in given), 0)

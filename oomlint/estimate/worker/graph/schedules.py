@@ -20,6 +20,9 @@ from oomlint.estimate.worker.graph.copied import left_over
 from oomlint.estimate.worker.graph.operations import Operation, Program, sources_and_readers
 from oomlint.estimate.worker.graph.together import BESIDE
 
+# What comes out of the kernel of another operation, and has no place of its own in an order.
+OF_ANOTHER = (BESIDE, AHEAD, AHEAD_CONSTANT)
+
 _POINTER = 8  # bytes: results of one kernel come in a tuple, which decides between equals
 _TUPLE = 2 * _POINTER
 # XLA makes several kernels with several results each of a random generator: so many readers beyond the first has what
@@ -88,9 +91,7 @@ class _Walk:
         """
         beside: dict[int, list[int]] = {}
         for number, operation in enumerate(self.operations):
-            if operation.type in (BESIDE, AHEAD, AHEAD_CONSTANT) or (
-                operation.type == "Zeros" and self.sources[number]
-            ):
+            if operation.type in OF_ANOTHER or (operation.type == "Zeros" and self.sources[number]):
                 beside.setdefault(self.sources[number][0], []).append(number)
         members = {one for those in beside.values() for one in those}
         places = [(0, 0)] * len(self.operations)
@@ -115,7 +116,7 @@ def copies_of(
     number: int, operations: list[Operation], sources: list[list[int]], readers: list[list[int]]
 ) -> list[int]:
     """Those that the kernel writes itself, all at once (xla/service/gpu/transforms/copy_fusion.cc for zeros)."""
-    together = (BESIDE, AHEAD, AHEAD_CONSTANT, "Zeros")
+    together = (*OF_ANOTHER, "Zeros")
     beside = [one for one in readers[number] if operations[one].type in together and sources[one] == [number]]
     if beside:
         return beside
@@ -136,7 +137,7 @@ class _List:
         # Zeros and others that come out of another's kernel, by that.
         self.beside: dict[int, int] = {}
         for number, sources in enumerate(self.sources):
-            if sources and self.operations[number].type in ("Zeros", BESIDE, AHEAD, AHEAD_CONSTANT):
+            if sources and self.operations[number].type in ("Zeros", *OF_ANOTHER):
                 self.beside[sources[0]] = (
                     self.beside.get(sources[0], _POINTER) + _POINTER + self._size(number)
                 )

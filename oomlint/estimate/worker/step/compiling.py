@@ -325,7 +325,7 @@ def _parts(model: Any) -> list[Any]:
 
 def _traced_once(model: Any, data: tuple[Any, ...]) -> None:
     """Trace the step without keeping it: Keras has the optimizer built by it, with the weights that there are then."""
-    if keras_of(model).config.backend() != "tensorflow":
+    if keras_of(model).backend.backend() != "tensorflow":
         return
     import tensorflow as tf
 

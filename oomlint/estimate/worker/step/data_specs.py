@@ -175,11 +175,21 @@ def _is_known(shape: Any) -> bool:
     return isinstance(shape, list | tuple) and all(isinstance(size, int) for size in tuple(shape)[1:])
 
 
+def is_leaf(nest: Any) -> bool:
+    """Whether it is the shape and dtype of one array, as the dry run says them, and no nest of such."""
+    return isinstance(nest, list | tuple) and len(nest) == 2 and isinstance(nest[1], str)
+
+
+def is_whole(nest: Any) -> bool:
+    """Whether it is that of an array of which every size is known, but for the batch."""
+    return is_leaf(nest) and None not in nest[0][1:] and nest[1] != "string"
+
+
 def _map(function: Any, nest: Any) -> Any:
     """Apply to each (shape, dtype) leaf; a leaf is a pair whose second part is a string."""
     if isinstance(nest, dict):
         return {key: _map(function, item) for key, item in nest.items()}
-    if isinstance(nest, list | tuple) and len(nest) == 2 and isinstance(nest[1], str):
+    if is_leaf(nest):
         return function((tuple(nest[0]), nest[1]))
     return type(nest)(_map(function, item) for item in nest)
 
@@ -251,7 +261,7 @@ def targets(made: Made, outputs: Any, batch: int, assumptions: list[str]) -> Any
     if loss is None or outputs is None:
         return None
     leaves = tree().flatten(outputs)
-    if len(leaves) == 1 and _is_own(loss) and (known := made.second) is not None and _is_known_pair(known):
+    if len(leaves) == 1 and _is_own(loss) and (known := made.second) is not None and is_whole(known):
         return spec_of(known, batch)
     losses = _losses(loss, outputs, len(leaves))
     specs = [_target(one, leaf, batch) for one, leaf in zip(losses, leaves, strict=True)]
@@ -268,10 +278,6 @@ def _is_own(loss: Any) -> bool:
         return False
     named = loss if hasattr(loss, "__name__") else type(loss)
     return str(named.__module__).partition(".")[0] not in ("keras", "tf_keras", "tensorflow")
-
-
-def _is_known_pair(nest: Any) -> bool:
-    return len(nest) == 2 and isinstance(nest[1], str) and nest[1] != "string" and None not in nest[0][1:]
 
 
 def _losses(loss: Any, outputs: Any, count: int) -> list[Any]:

@@ -23,7 +23,7 @@ from oomlint.estimate.worker.script.making import Made
 from oomlint.estimate.worker.sources import source_of
 from oomlint.estimate.worker.step import data_specs, described
 from oomlint.estimate.worker.step.compiling import own_step
-from oomlint.estimate.worker.step.data_specs import looks_up
+from oomlint.estimate.worker.step.data_specs import is_leaf, is_whole, looks_up
 from oomlint.estimate.worker.step.parts_called import handed_on, taken_by_parts
 from oomlint.estimate.worker.subject import Spec
 
@@ -115,7 +115,7 @@ def _of_parts(made: Made, entrance: Entrance, batch: int) -> Any:
     element = made.element if isinstance(made.element, dict) else {}
     for name in entrance.names:
         known: Any = element.get(name)
-        if _is_whole(known):
+        if is_whole(known):
             told[name] = data_specs.spec_of(known, batch)
     if entrance.kind == "apart" or any(name not in told for name in (*entrance.names, *element)):
         return None
@@ -181,24 +181,16 @@ def _is_known(nest: Any) -> bool:
     """Whether the dry run knows several arrays, with all their sizes."""
     if isinstance(nest, dict):
         nest = list(nest.values())
-    elif _is_leaf(nest):
+    elif is_leaf(nest):
         return False
-    return bool(nest) and all(_is_whole(one) or _is_known(one) for one in nest)
-
-
-def _is_leaf(nest: Any) -> bool:
-    return isinstance(nest, list | tuple) and len(nest) == 2 and isinstance(nest[1], str)
-
-
-def _is_whole(nest: Any) -> bool:
-    return _is_leaf(nest) and None not in nest[0][1:] and nest[1] != "string"
+    return bool(nest) and all(is_whole(one) or _is_known(one) for one in nest)
 
 
 def _of_the_call(made: Made, entrance: Entrance, batch: int) -> Iterator[tuple[str, Spec]]:
     """What the script's own call of the model hands over, where the dry run knows it."""
     if entrance.kind == "apart":
         for name, value in _matched(made, entrance):
-            if _is_whole(value):
+            if is_whole(value):
                 yield name, data_specs.spec_of(value, batch)
 
 

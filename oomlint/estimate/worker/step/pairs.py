@@ -28,7 +28,7 @@ def second_of(made: Made, x: Any, outputs: Any, batch: int, assumptions: list[st
         return Spec((batch, *told.sizes[1:]), str(told.dtype))
     known = made.second
     leaves = tree().flatten(outputs) if outputs is not None else []
-    if _is_leaf(known) and known[1] != "string":
+    if data_specs.is_leaf(known) and known[1] != "string":
         return _filled(known, batch, leaves, assumptions)
     like, words = x, "what the model is given"
     if len(leaves) == 1 and all(isinstance(size, int) for size in tuple(leaves[0].shape)[1:]):
@@ -61,7 +61,7 @@ def _filled(known: Any, batch: int, outputs: list[Any], assumptions: list[str]) 
 def weights_of(made: Made, batch: int) -> Any:
     """Shapes of the third part, which Keras takes for weights of the samples; None where it is not known."""
     known: Any = made.rest[1] if len(made.rest) > 1 else None
-    return data_specs.spec_of(known, batch) if _is_leaf(known) and None not in known[0][1:] else None
+    return data_specs.spec_of(known, batch) if data_specs.is_whole(known) else None
 
 
 def _compares_classes(model: Any) -> bool:
@@ -75,10 +75,6 @@ def _compares_classes(model: Any) -> bool:
         if data_specs.of_classes(word) or data_specs.of_classes(known.get(word)):
             return True
     return False
-
-
-def _is_leaf(nest: Any) -> bool:
-    return isinstance(nest, tuple) and len(nest) == 2 and isinstance(nest[1], str)
 
 
 def takes_one(model: Any) -> bool:
