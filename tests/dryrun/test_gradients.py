@@ -76,6 +76,14 @@ def test_divisions_are_remembered(change: str) -> None:
     assert not gradients.mixed
 
 
+@pytest.mark.parametrize("factor", ["(2 / N)", "0.25", "(N / 16)"])
+def test_other_factors_divide_by_nothing(factor: str) -> None:
+    """One over a number divides by it: two over it, or a number alone, is a weight."""
+    found = step(f"[g * {factor} for g in grads]")
+    assert numbers(found) == []
+    assert len(found.factors) == 1
+
+
 def test_pairs_carry_gradients_too() -> None:
     gradients = applied(
         """

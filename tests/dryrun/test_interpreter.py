@@ -282,6 +282,7 @@ SOUND = {
     "counted loop": "n = 0\nfor i in range(500):\n    n += 1\nprobe(n)",
     "handler": "n = 1\ntry:\n    int('x')\n    n = 2\nexcept ValueError:\n    pass\nprobe(n)",
     "mutated list": "xs = []\nfor i in range(200):\n    xs.append(i)\nprobe(len(xs))\nprobe(xs)",
+    "appended by key": "import os\nd = {}\nfor i in range(200):\n    k = os.environ.get('OOMLINT_TEST_UNSET', 'a')\n    if k in d:\n        d[k].append(i)\n    else:\n        d[k] = [i]\nprobe(len(d['a']))",
     "conditional append": "import os\nxs = []\nfor i in range(3):\n    if os.path.exists('/nowhere'):\n        xs.append(i)\nprobe(len(xs))",
     "recursive": "def fact(n):\n    if n <= 1:\n        return 1\n    return n * fact(n - 1)\nprobe(fact(20))",
     "generator": "def gen():\n    yield 1\n    yield 2\nprobe(list(gen()))",

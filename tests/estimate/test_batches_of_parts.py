@@ -141,8 +141,10 @@ CAPTIONED = """
 """
 
 
-def test_lists_that_a_loop_appends_to_by_key_have_no_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The first line makes a list of one caption; how many a picture has is not known, and is said."""
+def test_a_size_that_neither_data_nor_output_tells_is_a_usual_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """How many captions a picture has is not known, and is said."""
     subject = build(tmp_path, CAPTIONED, monkeypatch)
     _, texts = subject.data
     assert (texts.shape, texts.dtype) == ((8, 16, 9), "int64")
