@@ -10,7 +10,7 @@ import ast
 
 from oomlint.estimate.slicing.missing import missing
 
-SETTINGS = "oomlint_settings"  # what stands for Hydra's files, in `worker/absent/composed.py`
+SETTINGS = "oomlint_settings"  # what stands for Hydra's files, in `worker/absent/hydra.py`
 _OPTIONS = ("option", "argument", "Option", "Argument")
 
 

@@ -18,8 +18,8 @@ from unittest.mock import patch
 
 from oomlint.estimate.worker.absent import stand_ins
 from oomlint.estimate.worker.absent.attribute_dicts import attribute_dicts
-from oomlint.estimate.worker.absent.composed import composed_settings
 from oomlint.estimate.worker.absent.data_sets import known_data_sets
+from oomlint.estimate.worker.absent.hydra import composed_settings
 from oomlint.estimate.worker.absent.stand_ins import Missing
 from oomlint.estimate.worker.absent.texts import tokenizers
 from oomlint.estimate.worker.absent.trackers import wandb
