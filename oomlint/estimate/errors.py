@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -45,3 +46,16 @@ class EstimateError(Exception):
     def to_dict(self) -> dict[str, Any]:
         """As data for the parent process."""
         return dataclasses.asdict(self)
+
+
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+def words_of(error: BaseException, length: int = 600) -> str:
+    """What an exception says, on one line of so many characters and without the colours that Keras gives it."""
+    return " ".join(plain(str(error)).split())[:length]
+
+
+def plain(text: str) -> str:
+    """A text without colours."""
+    return _COLOUR.sub("", text)

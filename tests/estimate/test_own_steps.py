@@ -318,3 +318,37 @@ def test_a_step_that_takes_its_data_apart_gets_two_parts(
     assert [part.shape for part in subject.data] == [(batch, 16, 16, 3)] * 2
     assert any(one.startswith("the second part of a batch") for one in subject.assumptions) is said
     assert footprint(subject, "graph").parts["input"] == 2 * batch * 16 * 16 * 3 * 4
+
+
+NORMALIZED = """
+    import keras, tensorflow as tf
+    class Scaled(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.scale = keras.layers.Normalization()
+            self.network = keras.Sequential([keras.Input((6,)), keras.layers.Dense(5)])
+        def train_step(self, rows):
+            rows = self.scale(rows, training=True)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.network(rows) ** 2)
+            gradients = tape.gradient(loss, self.network.trainable_weights)
+            self.optimizer.apply_gradients(zip(gradients, self.network.trainable_weights))
+            return {"loss": loss}
+    data = tf.data.Dataset.from_tensor_slices(tf.zeros((100, 6))).batch(20)
+    model = Scaled()
+    model.compile(optimizer=keras.optimizers.Adam(), jit_compile=False)
+    model.scale.adapt(data)
+    model.fit(data)
+"""
+
+
+def test_a_layer_that_learns_from_data_first_is_built_outside_of_the_step(tmp_path, monkeypatch):
+    """`adapt` is not run. Built in the step, the layer kept tensors of one trace, and the next one refused them."""
+    from oomlint.estimate.worker.graph.engine import footprint
+
+    subject = build(tmp_path, NORMALIZED, monkeypatch)
+    found = footprint(subject, "graph")
+    network = 4 * (6 * 5 + 5)
+    # A mean and a variance of each column, and a count (an int64); the mean of the losses is a sum and a count.
+    assert found.parts["weights"] == network + 4 * (6 + 6) + 8 + 4 * 2
+    assert found.parts["optimizer_state"] == 2 * network + 4 + 8  # a learning rate, and the iterations

@@ -221,6 +221,48 @@ def test_a_loss_of_the_models_own_is_given_labels(tmp_path: Path, monkeypatch: p
     assert found.parts["weights"] == pytest.approx(4 * weights, rel=0.01)
 
 
+def test_windows_of_a_series_are_as_long_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import keras, pandas as pd
+        frame = pd.read_csv("weather.csv")
+        past, step = 720, 6
+        rows = frame[["heat", "wind", "rain"]].values
+        windows = keras.preprocessing.timeseries_dataset_from_array(
+            rows[:-past], rows[past:, :1], sequence_length=int(past / step), sampling_rate=step, batch_size=8
+        )
+        for batch in windows.take(1):
+            inputs, targets = batch
+        entrance = keras.Input((inputs.shape[1], inputs.shape[2]))
+        model = keras.Model(entrance, keras.layers.Dense(1)(keras.layers.LSTM(32)(entrance)))
+        model.compile("adam", "mse")
+        model.fit(windows)
+    """
+    found = answered(tmp_path, text, monkeypatch, fallback=False)
+    assert found.batch_size == 8
+    # The windows, and one target for each; buffers are of 256 bytes.
+    assert found.parts["input"] == 4 * 8 * 120 * 3 + 256
+
+
+def test_a_spread_of_data_has_no_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`numpy.var` of pictures scales a loss; without it the model could not be made."""
+    text = """
+        import keras, numpy as np
+        (x, y), _ = keras.datasets.mnist.load_data()
+        class Scaled(keras.Model):
+            def __init__(self, by):
+                super().__init__()
+                self.by = by
+                self.first = keras.layers.Dense(20)
+            def call(self, pictures):
+                return self.first(keras.ops.reshape(pictures, (-1, 784))) / self.by
+        model = Scaled(np.var(x / 255.0))
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        model.fit(x, y, batch_size=16)
+    """
+    found = answered(tmp_path, text, monkeypatch, fallback=False)
+    assert found.parts["weights"] == 4 * 785 * 20 + 8  # and the mean of the losses
+
+
 def test_what_is_tried_for_a_shape_that_is_known_in_part_keeps_that_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -89,3 +89,11 @@ def test_without_the_compiler_it_says_what_is_missing(monkeypatch: pytest.Monkey
     assert "jax-cuda13-plugin" in engine.available()
     monkeypatch.setattr(engine.sys, "platform", "darwin")
     assert "Linux" in engine.available()
+
+
+@needs_compiler
+def test_a_tensor_that_the_model_holds_is_there_while_the_step_runs() -> None:
+    """XLA is handed it with each batch, as TensorFlow hands a function what it captured."""
+    found = figures("held", "tensorflow")
+    batch = figures("footprint", "tensorflow")["parts"]["input"] // (64 * 4 + 4)  # of 64 numbers, and a class
+    assert found["parts"]["input"] == 4 * (20_000 * 64 + batch + batch * 10)

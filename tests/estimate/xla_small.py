@@ -66,6 +66,33 @@ def enlarged() -> dict[str, Any]:
     return {"peak": found.peak, "parts": found.parts}
 
 
+def held() -> dict[str, Any]:
+    """A model that holds a table of 20,000 x 64 numbers which nobody trains, and looks rows of it up."""
+    import keras
+    import tensorflow as tf
+
+    from oomlint.estimate.worker.keras.weightless import without_memory
+    from oomlint.estimate.worker.subject import Spec, Subject
+    from oomlint.estimate.worker.xla import engine
+
+    class Looking(keras.Model):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = tf.zeros((20_000, 64))
+            self.last = keras.layers.Dense(10)
+
+        def call(self, numbers: Any) -> Any:
+            return self.last(tf.gather(self.table, numbers))
+
+    with without_memory():
+        model = Looking()
+        model(keras.KerasTensor((BATCH,), "int32"))
+        model.compile("sgd", "mse", jit_compile=True)
+        model.optimizer.build(model.trainable_variables)
+    data = (Spec((BATCH,), "int32"), Spec((BATCH, 10), "float32"))
+    return {"parts": engine.footprint(Subject(model, data), "H100-80GB", 0).parts}
+
+
 def modules() -> dict[str, Any]:
     """The step for the compiler, with the outputs traced once more and with the ones that are known."""
     import keras
@@ -129,5 +156,5 @@ def reference() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    made = {"footprint": footprint, "enlarged": enlarged, "modules": modules, "reference": reference}
+    made = {one.__name__: one for one in (footprint, enlarged, held, modules, reference)}
     print(json.dumps(made[sys.argv[1]]()))

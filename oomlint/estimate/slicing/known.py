@@ -14,7 +14,7 @@ from oomlint.dryrun.values.base import Const, Mapping, Sequence, Value, deref
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.training import Layer, Model, Optimizer, Strategy
 from oomlint.estimate.slicing.program import first_line
-from oomlint.estimate.slicing.vocabulary import FLOATX
+from oomlint.estimate.slicing.vocabulary import FLOATX, UNTOLD
 from oomlint.syntax.positions import Positions
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def expression(value: Value, depth: int = 0) -> ast.expr | None:
             ]
             return ast.Call(
                 ast.Name(DATA, ast.Load()),
-                [ast.Tuple(sizes, ast.Load()), ast.Constant(dtype or "float32")],
+                [ast.Tuple(sizes, ast.Load()), ast.Constant(dtype or UNTOLD)],
                 [],
             )
     return None
@@ -189,7 +189,7 @@ def element(value: Value | None) -> Any:
                     for size in shape[1:]
                 ),
             ]
-            return (tuple(sizes), dtype or "float32")
+            return (tuple(sizes), dtype or UNTOLD)
         case Sequence(items=list(items)):
             parts = [element(item) for item in items]
             return (

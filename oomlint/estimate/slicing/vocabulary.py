@@ -27,6 +27,8 @@ DATA_CALLS = re.compile(
 
 # The type of floats that Keras makes of those in an array: its `floatx`.
 FLOATX = "floatx"
+# That of data of which only the shape is known.
+UNTOLD = "untold"
 
 # Keras is TensorFlow's in a script that says so; else `keras` may be the package by itself, of any age.
 TF_KERAS = re.compile(r"\b(tensorflow|tf)\.keras\b")

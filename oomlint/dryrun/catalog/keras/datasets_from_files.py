@@ -129,14 +129,16 @@ def sounds(call: Call, run: Run) -> Value:
     " start_index end_index",
 )
 def timeseries(call: Call, run: Run) -> Value:
-    """Windows of an array. TensorFlow leaves their length open."""
+    """Windows of an array. TensorFlow leaves their length open, which is what is asked for."""
     data, targets = as_tensor(call.value("data")), call.value("targets")
     size = default_of(call, "batch_size", Const(128, (Step("the default batch size", call.place),)))
     known = size if isinstance(size, Const) and number(size) is not None else None
     unbatched = isinstance(size, Const) and size.value is None
     front: Shape = () if unbatched else (batch_dim(known, dropped=False),)
     rows = None if data is None or not data.shape else data.shape[1:]
-    shape = None if rows is None else (*front, None, *rows)
+    asked = call.value("sequence_length")
+    length = asked.softened() if isinstance(asked, Const) and number(asked) is not None else None
+    shape = None if rows is None else (*front, length, *rows)
     window = replace(data, shape=shape, library="tensor") if data is not None else Unknown()
     element: Value = window
     if targets is not None and not (isinstance(targets, Const) and targets.value is None):

@@ -9,6 +9,7 @@ import functools
 import re
 from typing import Any
 
+from oomlint.estimate.slicing.vocabulary import UNTOLD
 from oomlint.estimate.worker.older.wrappers import Wrapped
 from oomlint.estimate.worker.values import project_values, roles
 from oomlint.estimate.worker.values.classes import given, is_spread
@@ -53,6 +54,10 @@ def defaults() -> list[str]:
 SPACES = ("observation_space", "action_space")
 
 
+# What `tf.is_tensor` asks of what it does not know.
+_ASKED_OF_TENSORS = "is_tensor_like"
+
+
 class Missing:
     """A value that comes from data, or from a library that is not installed.
 
@@ -84,6 +89,7 @@ class Missing:
             "shape_as_list",
             "as_list",
             "numpy",
+            _ASKED_OF_TENSORS,
         ):
             raise AttributeError(name)
         if (found := _said_of(name)) is not None:
@@ -147,7 +153,7 @@ class Missing:
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if getattr(function, "__name__", "") == "shape":
             return self.shape  # `numpy.shape(x)`
-        return _classes(function) or self._derived(self.oomlint_name)
+        return _of_all(function, args, kwargs) or self._derived(self.oomlint_name)
 
     def _arithmetic(self, *others: Any) -> Missing:
         return self._derived(self.oomlint_name)
@@ -207,6 +213,7 @@ class Data:
         import numpy
 
         self.below = below  # its values are smaller than that
+        self.tensors: dict[Any, Any] = {}  # what TensorFlow was given for it, by dtype
 
         self.shape = tuple(
             Missing(f"{name}.shape[{axis}]") if size is None else size for axis, size in enumerate(shape)
@@ -235,7 +242,7 @@ class Data:
         return Missing("a part of the data")
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_") or name == _ASKED_OF_TENSORS:
             raise AttributeError(name)
         if name == "columns":
             return range(self.sizes[-1] or 0) if self.sizes[-1:] != (None,) else Missing("the columns")
@@ -260,7 +267,7 @@ class Data:
             return getattr(self, name)
         if self.below is not None and name in ("max", "amax", "unique"):
             return self.max() if name != "unique" else given(self.below)
-        return _classes(function) or Missing(f"{name}(...)")
+        return _of_all(function, args, kwargs) or Missing(f"{name}(...)")
 
     def max(self, *args: Any, **kwargs: Any) -> Any:
         """The largest value, where a limit was given."""
@@ -275,9 +282,12 @@ class Data:
         return self.shape
 
 
-def _classes(function: Any) -> Any:
-    """For `numpy.unique`, which is asked of labels: how many classes there are."""
-    if getattr(function, "__name__", "") != "unique":
+def _of_all(function: Any, args: Any, kwargs: Any) -> Any:
+    """What NumPy says of all values: `unique`, asked of labels, how many classes there are; of a spread one."""
+    name = getattr(function, "__name__", "")
+    if is_spread(name) and len(args) == 1 and kwargs.get("axis") is None:
+        return 1.0
+    if name != "unique":
         return None
     return given(GIVEN["unique"]) if "unique" in GIVEN else Missing("unique")
 
@@ -311,6 +321,8 @@ EXAMPLES: dict[str, list[Any]] = {}
 UNSET: set[str] = set()
 # Attributes that are None until something is read are taken as not known.
 NONE_IS_UNSET = [False]
+# Shapes of arrays of which the script says no more than some sizes, by name.
+OPEN: dict[str, tuple[int | None, ...]] = {}
 # What `--data` says of arrays, by name.
 DESCRIBED: dict[str, Data] = {}
 
@@ -336,6 +348,11 @@ def oomlint_data(shape: tuple[int | None, ...], dtype: str, name: str = "the dat
     sizes = told.sizes if isinstance(told, Data) else told if isinstance(told, Sizes) else ()
     if len(sizes) == len(shape):
         shape = tuple(new if old is None else old for old, new in zip(shape, sizes, strict=True))
+        dtype = str(told.dtype) if isinstance(told, Data) else dtype
+    if dtype == UNTOLD:
+        dtype = "int32" if roles.is_indices(name) else "float32"
+    if None in shape:
+        OPEN[name] = shape
     return Data(shape, dtype, name)
 
 

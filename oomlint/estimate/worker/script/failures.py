@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.errors import EstimateError, words_of
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker.absent.stand_ins import Missing, NeededError
 from oomlint.estimate.worker.script import making, running
@@ -46,7 +46,7 @@ def _of_step(error: Exception, request: Request) -> EstimateError | None:
         found = running.asked(value, path, [])
         return found if found.line is not None else _placed(found, path, line)
     frames = traceback.extract_tb(error.__traceback__)
-    text = f"{type(error).__name__}: {' '.join(str(error).split())[:600]}"
+    text = f"{type(error).__name__}: {words_of(error)}"
     of_user = [one for one in frames if _written(one.filename)]
     place = (of_user[-1].filename, of_user[-1].lineno) if of_user else _in_words(str(error))
     if place is not None:

@@ -25,6 +25,7 @@ from oomlint.estimate.worker.absent.texts import tokenizers
 from oomlint.estimate.worker.absent.trackers import wandb
 from oomlint.estimate.worker.absent.waiting import short_waits
 from oomlint.estimate.worker.keras import generation
+from oomlint.estimate.worker.keras.weightless_tensorflow import zeros
 from oomlint.estimate.worker.older.add_ons import add_ons
 from oomlint.estimate.worker.older.image_format import image_format
 from oomlint.estimate.worker.older.modules import legacy_keras
@@ -37,7 +38,7 @@ _OF_PYTHON_2 = {"xrange": range, "unicode": str, "basestring": str, "long": int,
 # The modules of Keras 2 handed on what they import themselves: `np` and `K`.
 _STARRED = re.compile(r"(?m)^\s*from (tensorflow\.)?keras(\.\w+)* import \*")
 
-_FEW = 1 << 20  # numbers of an array that is made of zeros
+_FEW = 1 << 26  # numbers of an array that is made of zeros: what is calculated with it takes memory
 
 _SETTINGS = frozenset(".json .jsonc .yaml .yml .cfg .ini .toml .conf .config .names .txt".split())
 
@@ -98,18 +99,25 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
 
 
 def _data_as_tensors() -> None:
-    """Data of a known shape inside an operation of TensorFlow, a mean or a limit to scale by, is that many zeros.
+    """Data of a known shape inside an operation of TensorFlow is that many zeros: a limit to scale by, a graph's nodes.
 
-    What is calculated with it has a shape all the same; NumPy, which could decide something by it, gets none.
+    What is calculated with it has a shape all the same; NumPy, which could decide something by it, gets none. A step
+    that uses it is given it once, however often it asks, and it is on the GPU while the step runs.
     """
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is None:
         return
 
     def converted(value: Any, dtype: Any = None, name: Any = None, as_ref: bool = False) -> Any:
-        if any(size is None for size in value.sizes) or math.prod(value.sizes) > _FEW:
+        if None in value.sizes:
+            raise stand_ins.NeededError(value.shape[value.sizes.index(None)])
+        if math.prod(value.sizes) > _FEW:
             raise stand_ins.NeededError(Missing("the data itself"))
-        return tensorflow.zeros(value.sizes, dtype or str(value.dtype))
+        kind = tensorflow.as_dtype(dtype or str(value.dtype))
+        if kind not in value.tensors:
+            with tensorflow.init_scope():
+                value.tensors[kind] = zeros(value.sizes, kind)
+        return value.tensors[kind]
 
     tensorflow.register_tensor_conversion_function(stand_ins.Data, converted)
 

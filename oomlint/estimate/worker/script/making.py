@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.errors import EstimateError, words_of
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker.absent.stand_ins import NeededError
 from oomlint.estimate.worker.keras import generation, strategies
@@ -275,7 +275,7 @@ def _failed(error: Exception, where: str) -> EstimateError:
     import traceback
 
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if of_the_user(frame.filename)]
-    text = f"{type(error).__name__}: {' '.join(str(error).split())[:600]}"
+    text = f"{type(error).__name__}: {words_of(error)}"
     file, line = (frames[-1].filename, frames[-1].lineno) if frames else (None, None)
     if (absent := not_imported(error, file, line)) is not None:
         return absent

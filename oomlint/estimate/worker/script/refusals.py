@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.errors import EstimateError, words_of
 
 _ABSENT = re.compile(r"No module named '([\w.]+)'")
 _IMPORT = re.compile(r"\s*(?:import|from)\s+(\w[\w.]*)")
@@ -17,7 +17,7 @@ def refused(error: BaseException, file: str | None, line: int | None) -> Estimat
     """The error for an exception that the user's code raises. `file` and `line` are where that was."""
     if (absent := not_imported(error, file, line)) is not None:
         return absent
-    words = " ".join(str(error).split())[:600]
+    words = words_of(error)
     hint = "Name the function that builds the model instead: FILE.py:function, with --arg name=value."
     if "Layer.__init__() takes 1 positional argument" in words:
         hint = "Keras 3 refuses that as well: `super().__init__(**kwargs)` takes no other since Keras 2."
@@ -37,7 +37,7 @@ def not_imported(error: BaseException, file: str | None, line: int | None) -> Es
         if _is_of_project(name.rpartition(".")[0]):
             message = f"{name.replace('.', '/')}.py is not there, a module of the project's own, and the model needs it"
             return EstimateError(message, "build", file, line, "Run it where the whole project is.")
-        words = " ".join(str(error).split())[:600]
+        words = words_of(error)
         if words.startswith("Exception encountered"):  # Keras', with all that the layer was given
             words = found[0]
         message = f"ModuleNotFoundError: {words}"
@@ -47,7 +47,7 @@ def not_imported(error: BaseException, file: str | None, line: int | None) -> Es
     top = "" if wanted is None else wanted[1].partition(".")[0]
     if not top or top in ("keras", "tensorflow", "tf_keras"):
         return None
-    words = " ".join(str(error).split())[:600]
+    words = words_of(error)
     if "cannot import name" in words:
         return None
     message = f"{top} is installed and cannot be imported: {type(error).__name__}: {words}"

@@ -23,7 +23,7 @@ def build(request: Request) -> Subject:
     """The subject of an estimate. Raises EstimateError (kind build, extra or target)."""
     keras = generation.chosen()
     assumptions: list[str] = []
-    from oomlint.estimate.worker.keras import inner_functions
+    from oomlint.estimate.worker.keras import adapted, inner_functions
     from oomlint.estimate.worker.script import making
     from oomlint.estimate.worker.step import (
         beside,
@@ -42,6 +42,7 @@ def build(request: Request) -> Subject:
     with (
         without_memory(),
         inner_functions.traced_in_place(),
+        adapted.built_outside(),
         _asked_jit_kept(keras),
         _under_policies(request.policy),
         altering.rematerialized(request, keras),
@@ -74,7 +75,7 @@ def build(request: Request) -> Subject:
             )
         x = entrances.inputs(made, request, batch, assumptions)
         x = data_specs.inputs(made, request, batch, assumptions) if x is None else x
-        outputs = None if made.has_no_call else compiling.built_outputs(made.model, x)
+        outputs = compiling.outputs_of(made, x, request)
         if request.mode == "predict":
             return Subject(made.model, (x,), "predict", assumptions)
         compiling.compile_model(made, request, outputs, assumptions)

@@ -18,6 +18,21 @@ from oomlint.estimate.worker.script.making import Made, _failed, near
 from oomlint.estimate.worker.subject import Spec, packed
 
 
+def outputs_of(made: Made, x: Any, request: Request) -> Any:
+    """What the model gives for a batch; None where only its own step says what the model is called on.
+
+    A graph's nodes and edges are held by the model, and its data are the numbers of nodes.
+    """
+    if made.has_no_call:
+        return None
+    try:
+        return built_outputs(made.model, x)
+    except EstimateError:
+        if request.mode == "predict" or not has_own(made.model, "train_step"):
+            raise
+        return None
+
+
 def built_outputs(model: Any, x: Any) -> Any:
     """The outputs for a batch, as symbolic tensors; a model without input layers is built by this."""
     keras = keras_of(model)
@@ -169,12 +184,13 @@ def own_losses(model: Any) -> bool:
 
 def own_step(model: Any) -> bool:
     """Whether it has a `train_step` or `compute_loss` of its own."""
-    keras, cls = keras_of(model), type(model)
-    return any(
-        getattr(cls, name, None) is not getattr(keras.Model, name, None)
-        for name in ("train_step", "compute_loss")
-        if hasattr(keras.Model, name)
-    )
+    return has_own(model, "train_step") or has_own(model, "compute_loss")
+
+
+def has_own(model: Any, name: str) -> bool:
+    """Whether its class has another method of this name than Keras' models have."""
+    base = keras_of(model).Model
+    return hasattr(base, name) and getattr(type(model), name, None) is not getattr(base, name)
 
 
 def _optimizer(made: Made, request: Request, assumptions: list[str]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.request import Request
-from oomlint.estimate.slicing.vocabulary import FLOATX
+from oomlint.estimate.slicing.vocabulary import FLOATX, UNTOLD
 from oomlint.estimate.worker.absent import own_environments, stand_ins
 from oomlint.estimate.worker.keras.generation import (
     dtype_of,
@@ -55,7 +55,7 @@ def inputs(made: Made, request: Request, batch: int, assumptions: list[str]) -> 
 
 def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -> Any:
     """For a model without input layers: what the data set hands over, or the shape that the user gives."""
-    if request.input_shape is not None:
+    if request.input_shape is not None and not _of_another(made, request.input_shape):
         sample = tuple(_given(size, request) for size in request.input_shape)
         array = next(iter(described.inputs()), None)
         first = next(iter(made.model.layers), None) if hasattr(made.model, "layers") else None
@@ -66,7 +66,7 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
         return Spec((batch, *sample), dtype)
     open_ = next((leaf for leaf in _leaves(made) if None in leaf[0][1:]), None)
     if made.element is not None and open_ is None:
-        specs = _map(lambda leaf: spec_of(leaf, batch), made.element)
+        specs = _map(lambda leaf: _called_on(leaf, batch), made.element)
         if named := request.names.get("element_named"):
             shapes = ", ".join("x".join(map(str, one.shape[1:])) for one in tree().flatten(specs))
             assumptions.append(f"a sample is {shapes}: {named} (another: --input-shape)")
@@ -101,10 +101,25 @@ def _of_data(made: Made, request: Request, batch: int, assumptions: list[str]) -
     raise error
 
 
+def _of_another(made: Made, sample: tuple[int | None, ...]) -> bool:
+    """Whether the shape is that of a described array which the script does not hand to the model with its data."""
+    known: Any = made.element
+    return bool(stand_ins.DESCRIBED) and is_whole(known) and len(known[0]) - 1 != len(sample)
+
+
 def spec_of(leaf: Any, batch: int) -> Spec:
     """A batch of what the dry run says of an element: its shape, which is known but for the first size, and dtype."""
     shape, dtype = leaf
-    return Spec((batch, *shape[1:]), floatx() if dtype == FLOATX else dtype)
+    return Spec((batch, *shape[1:]), {FLOATX: floatx(), UNTOLD: "float32"}.get(dtype, dtype))
+
+
+def _called_on(leaf: Any, batch: int) -> Spec:
+    """The same of what a model is called on: one value of each sample, of which no more is known, is its number.
+
+    A table is read by that, and Keras' own layers take no single values.
+    """
+    shape, dtype = leaf
+    return spec_of((shape, "int32" if dtype == UNTOLD and len(shape) == 1 else dtype), batch)
 
 
 def _entrance(model: Any) -> tuple[Any, str] | None:

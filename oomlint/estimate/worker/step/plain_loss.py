@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.errors import EstimateError, words_of
 from oomlint.estimate.worker.keras import generation
 from oomlint.estimate.worker.keras.compilation import asked_jit
 from oomlint.estimate.worker.script.making import Made
@@ -36,7 +36,7 @@ def or_plainly(subject: Subject, estimated: Callable[[], _Answer]) -> _Answer:
             raise
         before = subject.data, list(subject.assumptions)
         cause = error.__cause__ if isinstance(error, EstimateError) and error.__cause__ is not None else error
-        words = " ".join(str(cause).split())[:160]
+        words = words_of(cause, 160)
         if _NEW_VARIABLES in words:
             message = "the script's loss makes variables, a model's perhaps, whose memory is not followed"
             raise EstimateError(

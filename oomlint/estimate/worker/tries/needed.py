@@ -72,7 +72,7 @@ def all_of(
     places = dict.fromkeys(f"{name} ({_row(error.file, line)})" if line else name for name, _, line in found)
     count = "it" if len(places) == 1 else "them"
     message = f"the model needs what only the data tells: {', '.join(places)}"
-    texts = tuple(f"{name}={_text(value)}" for name, value, _ in found)
+    texts = tuple(_text(name, value) for name, value, _ in found)
     hint = f"Give {count} with --data"
     if whole is None and search.failed is not None:
         hint += f". With these sizes the model is made, and its step fails: {_plainly(search.failed)}"
@@ -218,7 +218,8 @@ def _of_input(subject: Any) -> tuple[int, ...]:
 
 def _given(request: Request, name: str, value: Any) -> Request:
     if isinstance(value, tuple):
-        array = {"shape": value, "dtype": "float32", "below": None}
+        dtype = "int32" if roles.is_indices(name) else "float32"
+        array = {"shape": value, "dtype": dtype, "below": None}
         return dataclasses.replace(request, data=request.data | {name: array})
     return dataclasses.replace(request, arguments=request.arguments | {name: value})
 
@@ -274,6 +275,8 @@ def _examples_of(
         return
     if roles.is_adjacency(name):
         yield name, (1000, 1000)
+    if name in stand_ins.OPEN:
+        yield name, tuple(1000 if size is None else size for size in stand_ins.OPEN[name])
     if attribute in ("shape", "array"):
         if roles.is_anchors(name):
             yield name, (9, 2)
@@ -317,7 +320,5 @@ USUAL = {
 }
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "x".join(map(str, value))
-    return str(value)
+def _text(name: str, value: Any) -> str:
+    return roles.description(name, value) if isinstance(value, tuple) else f"{name}={value}"

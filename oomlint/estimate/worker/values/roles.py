@@ -66,6 +66,22 @@ def is_adjacency(name: str) -> bool:
     return _ADJACENCY.fullmatch(name.lower()) is not None
 
 
+_INDICES = re.compile(
+    r"(?:\w+_)?(?:edges?|pairs|links|index|indices|idxs?|ids?|senders|receivers)(?:_(?:list|index|\d))?"
+)
+
+
+def is_indices(name: str) -> bool:
+    """Whether a name is what people call numbers that something is looked up by: a graph's edges are pairs of nodes."""
+    return _INDICES.fullmatch(name.lower()) is not None
+
+
+def description(name: str, sizes: tuple[int | None, ...]) -> str:
+    """An array as `--data` takes it, with many samples where nobody knows how many."""
+    whole = "x".join(str(1000 if size is None else size) for size in sizes)
+    return f"{name}={whole} int32" if is_indices(name) else f"{name}={whole}"
+
+
 def example(name: str) -> str:
     """A description of an array of that name."""
     kinds = ((is_adjacency, "1000x1000"), (is_anchors, "9x2"), (is_weights, "20000x300"))

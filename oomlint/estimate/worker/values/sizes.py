@@ -55,7 +55,8 @@ _OTHERS: tuple[tuple[str, Any], ...] = (
         100,
     ),
     (
-        r"\w*(?:voc\w*|num_?(?:words|tokens|users|items)|n_?(?:users|items|words)|max_?features|(?:user|item)_?(?:num|count|size))\w*",
+        r"\w*(?:voc\w*|(?:n|nb|num|number_of)_?(?:words|tokens|users|items|movies|films|books|songs|tracks|artists|products|"
+        r"customers|articles|goods|ads|shops|stores|nodes|entities)|max_?features|(?:user|item)_?(?:num|count|size))\w*",
         10_000,
     ),
     (r"\w+_(?:num|count|cardinality|size)|cardinality|count", 1000),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from oomlint.estimate.errors import plain
 from oomlint.estimate.request import Request
 from oomlint.estimate.result import Estimate, Remedy
 from oomlint.project.gpus import find_gpu
@@ -53,8 +53,7 @@ def what_if(
 
 def _reason(error: Exception) -> str:
     """What went wrong, without Keras' words around it ("Exception encountered when calling ...")."""
-    plain = re.sub(r"\x1b\[[\d;]*m", "", str(error))
-    lines = [line.strip() for line in plain.splitlines() if line.strip()]
+    lines = [line.strip() for line in plain(str(error)).splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith("Exception encountered")] or lines
     return said[0][:160] if said else type(error).__name__
 

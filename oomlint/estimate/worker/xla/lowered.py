@@ -10,8 +10,8 @@ from typing import Literal
 class Program:
     """MLIR in StableHLO, as text or bytecode.
 
-    `inputs` are the bytes of the batch; `captured` those of variables that the step uses and that are neither the
-    model's nor its optimizer's (a second optimizer's slots).
+    `inputs` are the bytes of the batch and of tensors that the model holds; `captured` those of variables that the step
+    uses and that are neither the model's nor its optimizer's (a second optimizer's slots).
     """
 
     module: bytes

@@ -47,7 +47,7 @@ def exported(subject: Subject) -> Program:
     return Program(
         readable(text).encode(),
         "tensorflow",
-        inputs=sum(map(_spec_bytes, data)),
+        inputs=sum(map(_spec_bytes, [*data, *_held(concrete)])),
         captured=_others(captured, subject),
     )
 
@@ -74,6 +74,13 @@ def _spec_bytes(spec: Any) -> int:
 def _captured(concrete: Any) -> list[Any]:
     """The variables that the step reads or writes, those that nothing else keeps count of among them."""
     return list({id(variable): variable for variable in concrete.graph.variables}.values())
+
+
+def _held(concrete: Any) -> list[Any]:
+    """The tensors that the step is given each time beside its batch: a graph's nodes that the model holds."""
+    import tensorflow as tf
+
+    return [one for one in concrete.captured_inputs if one.dtype not in (tf.resource, tf.variant)]
 
 
 def _others(captured: Iterable[Any], subject: Subject) -> int:
