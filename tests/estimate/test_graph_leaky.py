@@ -78,3 +78,24 @@ def test_leaky_units_that_nobody_pools_are_computed_where_they_are_read():
         op("Conv2D", 5, mib=16, shape=WIDE, name="last"),
     )
     assert "leaky" not in written(made) and "leaky" + MASK not in written(made)
+
+
+def behind_a_transposed_convolution(mib: int) -> Program:
+    return program(
+        op("Argument", mib=4, shape=POOLED, name="x"),
+        op("Conv2DBackpropInput", 0, mib=mib, shape=WIDE, name="transposed"),
+        op("LeakyRelu", 1, mib=16, shape=WIDE, name="leaky"),
+        op("Conv2D", 2, mib=16, shape=WIDE, name="next"),
+        op("LeakyReluGrad", 3, 1, mib=16, shape=WIDE, name="LeakyReluGrad"),
+        op("Conv2D", 4, mib=16, shape=WIDE, name="last"),
+    )
+
+
+def test_behind_a_transposed_convolution_with_a_place_to_cut_off_the_mask_is_written():
+    """As XLA has it of volumes_again: cuDNN writes one place more than is read, and that need not stay."""
+    assert written(behind_a_transposed_convolution(17))["leaky" + MASK] == 4 * MIB
+
+
+def test_behind_one_that_ends_where_it_should_it_is_not():
+    """As in bottles_rebuilt, whose windows are as wide as twice their steps."""
+    assert "leaky" + MASK not in written(behind_a_transposed_convolution(16))

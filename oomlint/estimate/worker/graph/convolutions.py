@@ -166,12 +166,13 @@ def _of_the_input(operation: Operation, given: Shape, kernel: Shape, gradient: S
         more = 1.0 if _turned(given, kernel, gradient, window) else _one_more(given, kernel, gradient, window)
         return replace(operation, outputs=(int(size * more), *others))
     # A convolution over the gradient, which is spread out and padded: in a copy where the steps are larger than one or
-    # the padding is odd, else by cuDNN itself (cudnn-conv with pad=63_63 in the assignment of brain_signals).
+    # the padding is odd, else by cuDNN itself (cudnn-conv with pad=63_63 in the assignment of brain_signals). It
+    # has all the channels that the input's are made into (f32[64,576,34,34] of 64 in that of pictures_by_cosines).
     if _steps_of_one(given, kernel, gradient) and _one_more(given, kernel, gradient, window) == 1.0:
         return operation
     sides = zip(given[1:-1], kernel[:-2], strict=False)
     spread = math.prod((side + width - 1) / side for side, width in sides if side)
-    return replace(operation, outputs=(size, int(size * spread)))
+    return replace(operation, outputs=(size, int(size * spread * max(kernel[-1], 1))))
 
 
 def _turned(given: Shape, kernel: Shape, gradient: Shape, window: Window) -> int:

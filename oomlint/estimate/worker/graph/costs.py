@@ -35,7 +35,7 @@ _WHOLE = tuple(
     """
     Conv MatMul BatchMatMul _FusedMatMul _FusedConv DepthwiseConv _FusedBatch FusedBatchNorm Einsum Zeros
     While StatelessWhile PartitionedCall StatefulPartitionedCall Sort TopK FFT Cumsum Cumprod Unsorted Scatter
-    TensorScatter TensorList Resize Cudnn Segment Ahead
+    TensorScatter TensorList Resize Cudnn Segment Ahead IFFT RFFT IRFFT
     """.split()
 )
 # Updates in place, and branches that hold only such (a loss scale's check).

@@ -18,7 +18,7 @@ from oomlint.estimate.worker.graph.leaky import keep_leaky
 from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, is_sum_of_products, summed_rows
 from oomlint.estimate.worker.graph.operands import Operands
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
-from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas, is_lent_memory
+from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas, in_another_shape, is_lent_memory
 from oomlint.estimate.worker.graph.reading import Reading, pieces_of, share_of
 from oomlint.estimate.worker.graph.zeros import place_zeros
 
@@ -87,8 +87,12 @@ class _Fusion:
                 self.readers[source].add(number)
         self.fetched = {self._origin(source) for source in program.fetched}
         self.gone: set[int] = set()
+        self.beside: list[set[int]] = [
+            set() for _ in self.operations
+        ]  # products beside which it may be fused
         if not left_to_cublas:
             self._begin_products()
+            self.beside = in_another_shape(self.operations, self._origin)
         self.reading = Reading(self.operations, self.kinds, self.reads, self.sizes, self._origin, card)
         self.places = self.reading.places
         # Kernels of Triton, which write beside what they read.
@@ -215,12 +219,14 @@ class _Fusion:
 
     def _gain(self, number: int) -> float:
         """Bytes that need not be moved if all readers compute it themselves; negative where one of them cannot."""
-        readers = self.readers[number]
+        readers = self.readers[number] - self.beside[number]
         if number in self.fetched or not readers:
             return -1
         if any(self.kinds[reader] == "whole" or self._computes_again(number, reader) for reader in readers):
             return -1
-        if len(readers) > 1 and any(self._is_summed_at_once(number, reader) for reader in readers):
+        if (len(readers) > 1 or self._reads_more(number)) and any(
+            self._is_summed_at_once(number, reader) for reader in readers
+        ):
             return -1
         if any(pieces_of(self.places[reader][number]) > _TIMES for reader in readers):
             return -1
@@ -228,9 +234,10 @@ class _Fusion:
         if len(readers) > 1 and self.operations[number].type == "PartsSum" and self._is_half(number):
             return -1
         cost = self.costs[number]
-        alone = self.card.start + self.sizes[number] + cost
-        alone += sum(self.reading.time(source, ways) for source, ways in self.places[number].items())
-        fused = 0.0
+        alone = fused = 0.0
+        if readers == self.readers[number]:  # else it is written all the same
+            alone = self.card.start + self.sizes[number] + cost
+            alone += sum(self.reading.time(source, ways) for source, ways in self.places[number].items())
         for reader in readers:
             ways = self.places[reader][number]
             alone += self.reading.time(number, ways)
@@ -242,6 +249,18 @@ class _Fusion:
                 after = before | self.reading.joined(ways, number, source)
                 fused += self.reading.time(source, after) - self.reading.time(source, before)
         return alone - fused
+
+    def _reads_more(self, number: int) -> bool:
+        """Whether rows of a table are made of more than one other: even a sum that alone reads them reads them written.
+
+        (loop_add_multiply_fusion.1 and input_reduce_fusion.25 in the assignment of seen_clicked_bought; not seen of
+        pictures: attention_gate_cnn.)
+        """
+        shapes = self.operations[number].shapes
+        if not shapes or len(shapes[0]) != 2:
+            return False
+        read = sum(self.reading.time(source, ways) for source, ways in self.places[number].items())
+        return read >= _MORE * self.sizes[number]
 
     def _is_half(self, number: int) -> bool:
         return "16" in "".join(self.operations[number].dtypes)
@@ -259,9 +278,11 @@ class _Fusion:
         if self.operations[reader].type not in ("Mean", "Sum") or not given or not made:
             return False
         read = sum(self.reading.time(source, ways) for source, ways in self.places[number].items())
-        series = len(given[0]) == 3 and math.prod(made[0]) > _FEW_SUMS
-        if series and read < _MORE * self.sizes[number]:
-            return False  # of one other tensor, by many threads; not seen of pictures (attention_gate_cnn)
+        more = (
+            _MORE if len(given[0]) == 3 else 1
+        )  # of pictures only what is made of less (places_by_clusters)
+        if len(given[0]) > 2 and math.prod(made[0]) > _FEW_SUMS and read < more * self.sizes[number]:
+            return False  # by many threads; not so in attention_gate_cnn, where as much is read
         rows = summed_rows(given[0], made[0])
         if rows > ROWS and kind in RELUS:  # two products are read for one that is written
             asked = self.operations[self._origin(self.operations[number].inputs[0])]
@@ -278,7 +299,8 @@ class _Fusion:
 
     def _fuse(self, number: int) -> set[int]:
         """Its readers read what it read. Gives back those whose gain is another now."""
-        sources, readers = self.reads[number], self.readers[number]
+        sources, readers = self.reads[number], self.readers[number] - self.beside[number]
+        self.readers[number] = self.readers[number] - readers
         for reader in readers:
             self.reads[reader].discard(number)
             self.reads[reader] |= sources
@@ -293,9 +315,11 @@ class _Fusion:
             if self.sizes[reader] >= self.scratch[number]:  # not what only sums it
                 self.scratch[reader] = max(self.scratch[reader], self.scratch[number])
         for source in sources:
-            self.readers[source].discard(number)
             self.readers[source] |= readers
-        self.gone.add(number)
+        if not self.readers[number]:
+            self.gone.add(number)
+            for source in sources:
+                self.readers[source].discard(number)
         if number in self.grown or self.operations[number].type not in _LIGHT:
             self.grown |= readers
         return sources | readers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from oomlint.estimate.worker.graph.operations import Operation, Output
@@ -11,17 +12,29 @@ _WRITTEN = "reduction"
 
 
 def keep_leaky(operations: list[Operation], kinds: list[str], origin: Callable[[Output], int]) -> None:
-    """The masks behind a merged product: written with the units, so that the product need not stay."""
+    """The masks behind a slice: written with the units, so that what is sliced need not stay.
+
+    That is a merged product, or a transposed convolution whose window goes over its sides: cuDNN writes one place more
+    (loop_compare_select_fusion in the assignment of volumes_again; bottles_rebuilt, whose windows end with the sides,
+    has no such masks).
+    """
     for number, operation in enumerate(operations):
         if operation.name.endswith(MASK):
             source = origin(operation.inputs[0])
-            if _is_of_a_merged_product(source, operations, origin):
+            if _is_sliced(source, operations, origin):
                 kinds[number] = _WRITTEN
 
 
-def _is_of_a_merged_product(
-    number: int, operations: list[Operation], origin: Callable[[Output], int]
-) -> bool:
+def _is_sliced(number: int, operations: list[Operation], origin: Callable[[Output], int]) -> bool:
     if operations[number].type == "BiasAdd":
         number = origin(operations[number].inputs[0])
-    return operations[number].type == "Slice"
+    source = operations[number]
+    return source.type == "Slice" or (source.type.startswith("Conv") and _has_more(source))
+
+
+def _has_more(transposed: Operation) -> bool:
+    """Whether what it writes is larger than what is read of it."""
+    if "BackpropInput" not in transposed.type or not transposed.shapes or not transposed.dtypes:
+        return False
+    width = 2 if "16" in transposed.dtypes[0] else 4
+    return transposed.outputs[0] > width * math.prod(transposed.shapes[0])

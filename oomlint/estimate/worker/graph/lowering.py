@@ -122,7 +122,8 @@ def _write_differences(program: Program, operations: list[Operation], channels_f
 
     Sums of more rows are taken in two steps, which compute it again. The limit lies between 4096 rows, which were seen
     to be written, and 6272, which were not (unet_norm, resnet18, separable_swish; 32 to 1024 channels). Where channels
-    are first, a channel's rows lie in a row, and it is computed again (ResNet50V2, chests: in neither's assignment).
+    are first, a channel's rows lie in a row, and it is computed again (ResNet50V2, chests: in neither's assignment),
+    also where each channel is a group of its own (painter).
     """
     made: dict[tuple[int, int], int] = {}
     for number, operation in enumerate(program.operations):
@@ -130,7 +131,7 @@ def _write_differences(program: Program, operations: list[Operation], channels_f
             continue
         sources = [source_of(program.operations, one) for one in operation.inputs[:2]]
         cast = any(program.operations[one].type == "Cast" for one in sources)  # of 16 bits: channels are last
-        if channels_first and len(operation.shapes[0]) == 4 and not cast:
+        if channels_first and len(operation.shapes[0]) - (operation.shapes[0][-1] == 1) == 4 and not cast:
             continue
         means = [program.operations[one].shapes[0] for one in sources if program.operations[one].shapes]
         if not any(1 < summed_rows(operation.shapes[0], mean) <= ROWS for mean in means):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.cards import Card
 from oomlint.estimate.worker.graph.convolutions import source_of
 from oomlint.estimate.worker.graph.einsums import matrices_of
-from oomlint.estimate.worker.graph.operations import Operation, Program
+from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 
 PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "_FusedMatMul", "Einsum")
 
@@ -100,3 +101,44 @@ def sides_of(operation: Operation, operations: list[Operation]) -> tuple[int, in
     inner, rest = divmod(math.prod(shapes[0]), times * rows)
     whole = not rest and inner and math.prod(shapes[1]) == times * inner * columns
     return (times, rows, inner, columns) if whole else None
+
+
+def in_another_shape(operations: list[Operation], origin: Callable[[Output], int]) -> list[set[int]]:
+    """For each operation the products that read it in a shape that XLA's own kernels do not read it from.
+
+    There the other shape is an operation of its own (a bitcast), beside which others may compute the operation again:
+    bitcast.1.0 of loop_exponential_fusion.1 in the assignment of splines.
+    """
+    found: list[set[int]] = [set() for _ in operations]
+    for number, operation in enumerate(operations):
+        if operation.type == "MatMul" and len(operation.inputs) == 2:
+            apart: dict[int, bool] = {}
+            for place, source in enumerate(operation.inputs):
+                before = origin(source)
+                other = not _is_read_from(operations[before], place, operation, operations)
+                apart[before] = other and apart.get(before, True)
+            for before, other in apart.items():
+                if other:
+                    found[before].add(number)
+    return found
+
+
+def _is_read_from(before: Operation, place: int, product: Operation, operations: list[Operation]) -> bool:
+    """What is summed over must be one side there, the rows of the left one at most two, the columns of the right one.
+
+    (`FromDotOperand` in xla/service/gpu/triton_fusion_analysis.cc)
+    """
+    sides = sides_of(product, operations)
+    number, position = product.inputs[place]
+    shape = operations[number].shapes[position : position + 1]
+    if sides is None or not shape or not before.shapes or 1 in sides[1:]:
+        return True
+    _, rows, inner, columns = sides
+    given = tuple(side for side in before.shapes[0] if side > 1)
+    if len(shape[0]) != 2 or given == shape[0] or math.prod(given) != math.prod(shape[0]):
+        return True
+    kept = rows if place == 0 else columns
+    whole = (shape[0] == (kept, inner) and given[-1] == inner) or (
+        shape[0] == (inner, kept) and given[0] == inner
+    )
+    return whole and place == 0 and len(given) <= 3
