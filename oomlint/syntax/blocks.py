@@ -136,6 +136,9 @@ class Imports:
     last: cst.CSTNode  # the statement after which that library and its neighbours are imported
     index: int
     name: str | None  # what the library itself is bound to, if it is
+    neighbour: (
+        cst.CSTNode
+    )  # a further import that this one needs comes after the library's, or before the last of all
 
 
 def imports_of(source: Source, library: str, roots: tuple[str, ...] = ()) -> Imports | None:
@@ -151,9 +154,10 @@ def imports_of(source: Source, library: str, roots: tuple[str, ...] = ()) -> Imp
                 at = index
     if at is None:
         return None
+    own = at
     while at + 1 < len(block) and _is_import(block[at + 1]):
         at += 1
-    return Imports(block[at], at, name)
+    return Imports(block[at], at, name, block[min(own + 1, at)])
 
 
 def _imported(statement: cst.CSTNode) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ import libcst as cst
 
 from oomlint.documents.text_edits import TextEdit
 from oomlint.syntax.edits import Replace, Wrap
-from oomlint.syntax.layout import EditError, Layout
+from oomlint.syntax.layout import NEWLINE, EditError, Layout
 from oomlint.syntax.precedence import LOOSE, fits, level
 
 _HOLE = "oomlint_wrapped_expression"
@@ -23,7 +23,7 @@ def replace(layout: Layout, edit: Replace) -> list[TextEdit]:
         raise EditError("a comment would be lost")
     if not isinstance(node, cst.BaseExpression):
         return [TextEdit(start, end, _as_rows(layout, node, start, edit.text))]
-    text = edit.text.replace("\n", layout.newline)
+    text = layout.rows(node, edit.text)
     if node.lpar:
         if "#" in _blanks_inside(layout, node) or _has_rows(edit.text):
             return [TextEdit(start, end, text)]  # the parentheses hold comments or the rows together
@@ -57,7 +57,7 @@ def wrap(layout: Layout, edit: Wrap) -> list[TextEdit]:
         layout.look_up([node])
     if not isinstance(node, cst.BaseExpression):
         raise EditError("only an expression can be wrapped")
-    before, after = edit.before, edit.after
+    before, after = layout.rows(node, edit.before), layout.rows(node, edit.after)
     _check_quotes(layout, node, before + after)
     start, end = layout.outer(node)
     if node.lpar and before.endswith("(") and after == ")" and not isinstance(node, cst.Tuple):
@@ -167,7 +167,7 @@ def _check_quotes(layout: Layout, node: cst.CSTNode, text: str) -> None:
 
 def _as_rows(layout: Layout, node: cst.CSTNode, start: int, text: str) -> str:
     """Several rows in place of a statement get its indentation."""
-    first, *others = text.rstrip("\n").split("\n")
+    first, *others = NEWLINE.split(text.rstrip("\r\n"))
     if not others:
         return first
     if isinstance(node, (cst.BaseSmallStatement, cst.BaseStatement)):
@@ -179,4 +179,4 @@ def _as_rows(layout: Layout, node: cst.CSTNode, start: int, text: str) -> str:
         return first + "".join(
             layout.newline + (indent + layout.in_own_unit(row) if row.strip() else "") for row in others
         )
-    return layout.newline.join([first, *others])
+    return layout.rows(node, text)

@@ -10,7 +10,10 @@ import libcst as cst
 from oomlint.syntax.positions import PositionError, Positions
 from oomlint.syntax.source import Source
 
-_NEWLINE = re.compile(r"\r\n?|\n")
+NEWLINE = re.compile(r"\r\n?|\n")
+_TEXTS = re.compile(
+    r"""#[^\r\n]*|(?P<quotes>'''|\"\"\"|'|")(?:\\.|(?!(?P=quotes)).)*(?P=quotes)""", re.DOTALL
+)
 
 
 class EditError(Exception):
@@ -85,9 +88,29 @@ class Layout:
         levels, rest = divmod(len(blanks), 4)
         return self.unit * levels + " " * rest + bare
 
+    def rows(self, node: cst.CSTNode, text: str) -> str:
+        """An expression of several rows in a node's place: the file's newlines, as far in as the node's block.
+
+        The code of a node comes without the indentation of the block around it, and with the newlines of its file. A
+        row that begins inside a string, or behind a backslash, is what it is.
+        """
+        if NEWLINE.search(text) is None:
+            return text
+        blocks = (above for above in self.path(node) if isinstance(above, cst.IndentedBlock))
+        indent = "".join(self.unit if one.indent is None else one.indent for one in blocks)
+        strings = [match.span() for match in _TEXTS.finditer(text)]
+
+        def row(end: re.Match[str]) -> str:
+            start = end.end()
+            ends_here = start == len(text) or text[start] in "\r\n"
+            kept = text[: end.start()].endswith("\\") or any(low < start < high for low, high in strings)
+            return self.newline if ends_here or kept else self.newline + indent
+
+        return NEWLINE.sub(row, text)
+
     def block(self, lines: Iterable[str], indent: str) -> str:
         """Lines of an edit as rows of the file, each with its newline."""
-        rows = [row for line in lines for row in _NEWLINE.split(line)]
+        rows = [row for line in lines for row in NEWLINE.split(line)]
         if len(rows) > 1 and any(row.count(quotes) % 2 for row in rows for quotes in ('"""', "'''")):
             raise EditError("a string over several rows would be indented anew")
         return "".join(

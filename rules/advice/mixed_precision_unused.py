@@ -143,7 +143,7 @@ def _fix(trace: Trace) -> Fix | None:
     if name is None:
         name = "tf_keras" if module == "tf_keras" else "keras"
         statement = "from tensorflow import keras" if module == "tensorflow" else f"import {module}"
-        edits.append(AddImport(trace.source.place(imports.last), statement))
+        edits.append(AddImport(trace.source.place(imports.neighbour), statement))
     elif module == "tensorflow":
         name += ".keras"
     block = ["", f'{name}.mixed_precision.set_global_policy("mixed_float16")']

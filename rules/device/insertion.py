@@ -37,7 +37,7 @@ def after_imports(trace: Trace, lines: Iterable[str], message: str) -> Fix | Non
         trace.source.written(statements[last + 1]), "leading_lines", ()
     ):
         block.append("")
-    place = trace.source.place(imports.last)
+    place = trace.source.place(imports.neighbour)
     edits: list[Edit] = [InsertAfter(trace.source.place(statements[last]), tuple(block))]
     if imports.name is None:
         edits.insert(0, AddImport(place, "import tensorflow as tf"))

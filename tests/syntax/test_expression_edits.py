@@ -74,6 +74,11 @@ REPLACED += [
     ("y = x\n", "x", "f(\n    a)", "y = f(\n    a)\n"),
     ("y = x.shape\n", "x", "(a\n + b)", "y = (a\n + b).shape\n"),
     ("return_ = x, c\n", "x", "a\n + b", "return_ = (a\n + b), c\n"),
+    # The code of a node has no indentation of the block around it, and the newlines of its file.
+    ("if c:\n    y = f(x)\n", "x", "g(\n    a\n)", "if c:\n    y = f(g(\n        a\n    ))\n"),
+    ("if c:\r\n\ty = f(x)\r\n", "x", "g(\r\n\ta)", "if c:\r\n\ty = f(g(\r\n\t\ta))\r\n"),
+    ("if c:\n    y = f(x)\n", "x", "g('''a\n b''')", "if c:\n    y = f(g('''a\n b'''))\n"),
+    ("if c:\n    y = f(x)\n", "x", "a + \\\n b", "if c:\n    y = f(a + \\\n b)\n"),
 ]
 
 
@@ -104,6 +109,37 @@ WRAPPED = [
 @pytest.mark.parametrize(("before", "old", "opening", "closing", "after"), WRAPPED)
 def test_wrap(before: str, old: str, opening: str, closing: str, after: str) -> None:
     assert edited(before, lambda code: Wrap(code.at(old), opening, closing)) == after
+
+
+ROWS = """\
+def train(batches):
+    for batch in batches:
+        kept.append(model(
+            batch,
+
+            training=False, name="it's",
+        ))
+        kept.append(
+            [first(batch) + second(
+                  batch, '''
+one ''')]
+        )
+        total = first(batch) + \\
+              second(batch)
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_an_expression_put_in_its_own_place_changes_nothing(newline: str) -> None:
+    code = Code(ROWS.replace("\n", newline))
+    calls = [
+        node
+        for node in walk(code.source.module)
+        if isinstance(node, cst.Call | cst.List | cst.BinaryOperation)
+    ]
+    assert len(calls) == 10
+    for node in calls:
+        assert code.after(Replace(code.source.place(node), code.source.code(node))) == code.text
 
 
 def test_wrap_of_a_keyword_argument_wraps_its_value() -> None:
