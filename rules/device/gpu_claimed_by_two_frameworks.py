@@ -57,6 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
 from oomlint.rules.device.insertion import after_imports
 
 from oomlint.dryrun.queries import gpu_setup
@@ -64,7 +65,8 @@ from oomlint.dryrun.queries.backend import keras_backend
 from oomlint.dryrun.queries.device_makers import makes_devices
 from oomlint.dryrun.queries.environment import environment
 from oomlint.dryrun.queries.other_frameworks import jax_trains, torch_trains
-from oomlint.dryrun.trace import Branch, Call, Trace
+from oomlint.dryrun.queries.rounds import path_between
+from oomlint.dryrun.trace import Body, Branch, Call, Trace
 from oomlint.dryrun.values.base import Const
 from oomlint.findings.model import Evidence, Finding, Rule, Safety, Severity
 from oomlint.project.settings import Settings
@@ -150,10 +152,22 @@ def _maker(trace: Trace) -> Call | None:
     for call in trace.all_calls():
         if call.name.startswith(READS) and makes_devices(call, keras3=True):
             body = gpu_setup.uncalled(call.context)
-            elsewhere = call.source is not trace.source and call.context.innermost(Branch) is not None
+            elsewhere = call.source is not trace.source and _is_in_a_branch(call)
             if (body is None or id(body.function) in handed) and not elsewhere:
                 return call
     return None
+
+
+def _is_in_a_branch(call: Call) -> bool:
+    """Whether it runs on one way only, or in a function defined on one: `if keras.__version__ < "3": def ...`."""
+    if call.context.innermost(Branch) is not None:
+        return True
+    functions = [body.function for body in call.context.all(Body)]
+    return any(
+        isinstance(node, cst.If)
+        for function in functions
+        for node in path_between(function.source.module, function.node)
+    )
 
 
 def _bounded(trace: Trace) -> bool:

@@ -8,8 +8,10 @@ import libcst as cst
 from oomlint.rules.training_loop.keeping import COMPUTES, MAKERS, Kept, is_called_as_a_model
 
 from oomlint.dryrun.loops import target_names
+from oomlint.dryrun.trace import Body
 from oomlint.dryrun.values.base import deref
-from oomlint.syntax.uses import Use, uses
+from oomlint.dryrun.values.training import Layer
+from oomlint.syntax.uses import Use, names_in, uses
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -63,6 +65,27 @@ def is_one_per_tensor(trace: Trace, kept: Kept) -> bool:
         pending += [argument.value for argument in maker.arguments]
         pending += [maker.receiver] if maker.receiver is not None else []
     return True
+
+
+def is_the_same_each_round(trace: Trace, kept: Kept, loop: Loop | None) -> bool:
+    """Whether a layer made out of sight is called on what no round changes: room in a model, for each of its blocks."""
+    maker, made = trace.maker(kept.value), kept.expression
+    layer = deref(maker.receiver) if maker is not None and maker.receiver is not None else None
+    if (
+        loop is None
+        or not isinstance(layer, Layer)
+        or layer.made_by is not None
+        or not isinstance(made, cst.Call)
+    ):
+        return False
+    body = kept.call.context.innermost(Body)
+    bound = {
+        assign.path
+        for assign in trace.assigns()
+        if loop in assign.context.loops() and assign.context.innermost(Body) is body
+    }
+    bound |= set(target_names(loop.place.node.target)) if isinstance(loop.place.node, cst.For) else set()
+    return all(bound.isdisjoint(names_in(argument.value)) for argument in made.args)
 
 
 def _is_over_places(trace: Trace, loop: Loop) -> bool:

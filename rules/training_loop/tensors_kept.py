@@ -63,7 +63,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from oomlint.rules.training_loop import keeping
 from oomlint.rules.training_loop.fates import Fate, Fates
-from oomlint.rules.training_loop.per_variable import is_one_per_tensor, is_one_per_variable
+from oomlint.rules.training_loop.per_variable import (
+    is_one_per_tensor,
+    is_one_per_variable,
+    is_the_same_each_round,
+)
 
 from oomlint.dryrun.queries.graph_growth import is_legacy
 from oomlint.dryrun.queries.unit_tests import in_test
@@ -129,7 +133,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             continue
         if is_one_per_variable(trace, rounds[0]) or keeping.before_a_session(trace, kept):
             continue
-        if is_one_per_tensor(trace, kept):
+        if is_one_per_tensor(trace, kept) or is_the_same_each_round(trace, kept, rounds[0]):
             continue
         if keeping.is_part_of_one(trace, kept, rounds[0]) or keeping.is_building(trace, kept, rounds[0]):
             continue
