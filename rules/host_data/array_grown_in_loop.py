@@ -56,6 +56,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 
 import libcst as cst
 from oomlint.rules.host_data.amounts import in_generator
@@ -106,19 +107,19 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         loop = call.context.innermost(Loop)
         if loop is None or loop.kind == "comprehension" or id(call.node) in seen:
             continue
-        if loop.unrolled and (number(loop.trip) or 0) <= FEW_ROUNDS:
-            continue
         pieces = _pieces(call)
-        if pieces is None or in_generator(call.context) or in_test(call):
+        if pieces is None or in_generator(call.context) or in_test(call) or _renewed(trace, call, loop):
             continue
-        if _renewed(trace, call, loop) or not _matters(
-            call, pieces[1], loop, call.index in trained, settings
-        ):
+        loops = _growing(trace, call, loop)
+        rounds = _rounds(loops)
+        if all(one.unrolled for one in loops) and rounds is not None and rounds <= FEW_ROUNDS:
+            continue
+        if not _matters(pieces[1], rounds, call.index in trained, settings):
             continue
         if call.name == "pandas.concat" and call.index not in trained:
             continue  # a table of paths, labels or results
         seen.add(id(call.node))
-        yield _finding(call, pieces[0], loop)
+        yield _finding(call, pieces[0], loops)
 
 
 def _pieces(call: Call) -> tuple[cst.BaseExpression, Value] | None:
@@ -223,15 +224,35 @@ def _renewed(trace: Trace, call: Call, loop: Loop) -> bool:
     return False
 
 
-def _matters(call: Call, piece: Value, loop: Loop, trained: bool, settings: Settings) -> bool:
+def _growing(trace: Trace, call: Call, loop: Loop) -> list[Loop]:
+    """The loops of one function in all of whose rounds the array grows, from the innermost: what none begins anew."""
+    loops, target = [loop], _target(call)
+    frames = list(call.context.frames())
+    begun = [assign.context.innermost(Loop) for assign in trace.assigns() if assign.path == target]
+    for frame in frames[frames.index(loop) + 1 :]:
+        if isinstance(frame, Body) or (
+            isinstance(frame, Loop) and (frame in begun or _renewed(trace, call, frame))
+        ):
+            break
+        if isinstance(frame, Loop):
+            loops.append(frame)
+    return loops
+
+
+def _rounds(loops: list[Loop]) -> int | None:
+    """How many rounds they have together, where each of them has a number."""
+    trips = [number(loop.trip) for loop in loops]
+    return prod(trip for trip in trips if trip is not None) if None not in trips else None
+
+
+def _matters(piece: Value, rounds: int | None, trained: bool, settings: Settings) -> bool:
     """Whether what grows is data, and may grow large."""
-    rounds = number(loop.trip)
     if rounds is not None:
         size = None
         if isinstance(piece, Array):  # NumPy's numbers have eight bytes at most, complex ones left aside
             size = piece.size or replace(piece, dtype="float64").size
-        if size is not None and loop.trip is not None:
-            held = size.times(loop.trip, "rounds").times(Const(2), "copies")
+        if size is not None:
+            held = size.times(Const(rounds), "rounds").times(Const(2), "copies")
             if over(held, settings.budget.host) is None:
                 return False
             if isinstance(piece, Array) and piece.dtype is not None:
@@ -245,16 +266,19 @@ def _matters(call: Call, piece: Value, loop: Loop, trained: bool, settings: Sett
     return trained or data
 
 
-def _finding(call: Call, piece: cst.BaseExpression, loop: Loop) -> Finding:
+def _finding(call: Call, piece: cst.BaseExpression, loops: list[Loop]) -> Finding:
     library, _, function = call.name.partition(".")
     name = f"{'pd' if library == 'pandas' else 'np'}.{function}"
-    rounds = f"{loop.trip.value:,} rounds" if loop.trip is not None else "every round"
+    count = _rounds(loops)
+    rounds = f"{count:,} rounds" if count is not None else "every round"
+    which = "loop" if len(loops) == 1 else "loops"
+    outer = [Evidence("a loop around it", one.place) for one in loops[1:]]
     return RULE.finding(
         call.place,
-        f"{name} copies all of {_target(call)} in {rounds} of the loop, and holds two copies while it does",
-        evidence=[Evidence("the loop", loop.place)],
-        help="append the pieces to a list, and concatenate them once after the loop",
-        fix=_fix(call, piece, loop),
+        f"{name} copies all of {_target(call)} in {rounds} of the {which}, and holds two copies while it does",
+        evidence=[Evidence("the loop", loops[0].place), *outer],
+        help=f"append the pieces to a list, and concatenate them once after the {which}",
+        fix=_fix(call, piece, loops[-1]),
     )
 
 
