@@ -125,7 +125,11 @@ class Missing:
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
         alone = bases[0] is self and all(isinstance(one, Missing) for one in bases)
-        return (OfMissing,) if alone else ()
+        if not alone:
+            return ()
+        from oomlint.estimate.worker.absent.of_missing import OfMissing
+
+        return (OfMissing,)
 
     def __instancecheck__(self, instance: Any) -> bool:
         return False  # of a class that is not there
@@ -177,21 +181,6 @@ def _said_of(name: str) -> Any:
         return given(GIVEN[name])
     found = None if name == "shape" else roles.value(name, DESCRIBED)
     return project_values.of(name) if found is None else given(found)
-
-
-class OfMissing:
-    """What a class inherits from one that is not there: it takes any arguments, and its attributes are not known."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return Missing(f"self.{name}")
 
 
 @functools.lru_cache(maxsize=1024)

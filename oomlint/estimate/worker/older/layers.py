@@ -46,6 +46,44 @@ def old_layers(keras: Any, used: set[str]) -> None:
             continue
         accepted = set(inspect.signature(cls.__init__).parameters)
         cls.__init__ = _translated_layer(name, cls.__init__, accepted)
+        if name in _MODES:
+            cls.call = _of_mode(cls.call)
+
+
+# Layers that do one thing in training and another else.
+_MODES = ("BatchNormalization", "Dropout", "SpatialDropout1D", "GaussianNoise")
+
+
+def _of_mode(original: Any) -> Any:
+    """`call` that a tensor tells whether it trains, which Keras 2 took: `tf.logical_and(training, self.trainable)`.
+
+    In a training step that says yes where all that is known of it may.
+    """
+
+    @functools.wraps(original)
+    def call(self: Any, inputs: Any, training: Any = None, **kwargs: Any) -> Any:
+        if not isinstance(training, bool | int | None):
+            training = _may_be_true(training)
+        return original(self, inputs, **({} if training is None else {"training": training}), **kwargs)
+
+    return signed(call, original)
+
+
+def _may_be_true(value: Any) -> bool:
+    operation = getattr(value, "op", None) if type(value).__name__ == "SymbolicTensor" else None
+    match getattr(operation, "type", ""):
+        case "LogicalAnd":
+            return all(map(_may_be_true, operation.inputs))  # type: ignore[union-attr]
+        case "LogicalOr":
+            return any(map(_may_be_true, operation.inputs))  # type: ignore[union-attr]
+        case "Const":
+            import tensorflow as tf
+
+            return bool(tf.get_static_value(value))
+    try:
+        return operation is not None or bool(value)
+    except (TypeError, ValueError):  # a symbolic tensor of Keras'
+        return True
 
 
 def _translated_layer(name: str, original: Any, accepted: set[str]) -> Any:

@@ -192,6 +192,28 @@ def _layer_of_operations(keras: Any) -> Callable[..., Any]:
             self.operation = operation
             self.given = tree().flatten((args, kwargs))
             self.structure = (args, kwargs)
+            # Keras would make lists of its own of what a layer keeps, which are no nests.
+            self.config: Callable[[], dict[str, Any]] = lambda: {
+                "operation": operation,
+                "args": args,
+                "kwargs": kwargs,
+            }
+
+        def get_config(self) -> dict[str, Any]:
+            """What `clone_model` makes another one of."""
+            return self.config()
+
+        @classmethod
+        def from_config(cls, config: dict[str, Any]) -> Any:
+            return cls(**config)
+
+        def __call__(self, tensors: Any, **how: Any) -> Any:
+            # Keras 3 takes a product with a number for sparse (`Multiply.compute_output_spec`).
+            for one in tensors:
+                made_by = getattr(getattr(one, "_keras_history", None), "operation", None)
+                if getattr(one, "sparse", False) and not isinstance(made_by, keras.layers.InputLayer):
+                    one._sparse = False
+            return super().__call__(tensors, **how)
 
         def call(self, tensors: Any) -> Any:
             left = iter(tensors)
@@ -204,11 +226,6 @@ def _layer_of_operations(keras: Any) -> Callable[..., Any]:
         symbolic = [one for one in leaves if isinstance(one, keras.KerasTensor)]
         if not symbolic and any(isinstance(one, Data) for one in leaves):
             return _on_data(operation, args, kwargs)
-        # Keras 3 takes a product with a number for sparse (`Multiply.compute_output_spec`).
-        for one in symbolic:
-            made_by = getattr(getattr(one, "_keras_history", None), "operation", None)
-            if one.sparse and not isinstance(made_by, keras.layers.InputLayer):
-                one._sparse = False
         return Applied(operation, args, kwargs)(symbolic) if symbolic else NotImplemented
 
     return applied

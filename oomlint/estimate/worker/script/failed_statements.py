@@ -45,6 +45,7 @@ def failed_in(failures: list[Missing]) -> Any:
 
     failed.read = read  # type: ignore[attr-defined]
     failed.as_list, failed.size, failed.least = spellings.as_list, spellings.size, spellings.least  # type: ignore[attr-defined]
+    failed.rank = spellings.rank  # type: ignore[attr-defined]
     failed.unset = stand_ins.unset  # type: ignore[attr-defined]
     failed.text = lambda value: value if isinstance(value, Missing) else str(value)  # type: ignore[attr-defined]
     return failed

@@ -99,9 +99,14 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             way = _leads_on(statement)
+            if statement.name == "__init__":
+                statement.body = [_begun(one) for one in statement.body]
             statement.body = _guarded(statement.body, way)
             return statement
         case ast.ClassDef() if trains_itself(statement):
+            for method in statement.body:
+                if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+                    method.body = [_begun(one) for one in method.body]
             return statement  # a step that fails in part must not be estimated in part
         case ast.ClassDef():
             statement.body = [_member(one) for one in statement.body]
@@ -137,6 +142,14 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
             return statement  # no object is one without that
         case ast.Expr(value=ast.Call()):
             return statement if top and last else _attempt(statement)
+    return statement
+
+
+def _begun(statement: ast.stmt) -> ast.stmt:
+    """What an object begins with and reads from a file that is not there is not known; the rest of it is."""
+    match statement:
+        case ast.Assign(value=ast.Call(func=called)) if dotted(called) != "open" and not _leads_on(statement):
+            return _attempt(statement, "FileNotFoundError")
     return statement
 
 
@@ -281,7 +294,7 @@ def _leads_on(node: ast.AST) -> bool:
     return getattr(node, "oomlint_leads", False)
 
 
-def _attempt(statement: ast.stmt) -> ast.stmt:
+def _attempt(statement: ast.stmt, kind: str = "Exception") -> ast.stmt:
     """`try: statement / except Exception as error: names = failed(error, name, line)`.
 
     What it was to fill or to set by a call is not known then either, unless it is another object by then.
@@ -304,7 +317,7 @@ def _attempt(statement: ast.stmt) -> ast.stmt:
         held = f"{before}.get({name!r})" if isinstance(statement, ast.Expr) else "None"
         call = f"{FAILED}.left(oomlint_error, {name!r}, {line}, lambda: {name}, {held})"
         handler += ast.parse(f"try:\n    {name} = {call}\nexcept Exception:\n    pass").body
-    attempt = ast.parse("try:\n    pass\nexcept Exception as oomlint_error:\n    pass").body[0]
+    attempt = ast.parse(f"try:\n    pass\nexcept {kind} as oomlint_error:\n    pass").body[0]
     assert isinstance(attempt, ast.Try)
     attempt.body = [statement]
     if altered and isinstance(statement, ast.Expr):

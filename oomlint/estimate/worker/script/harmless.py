@@ -20,6 +20,7 @@ from oomlint.estimate.worker.absent import stand_ins
 from oomlint.estimate.worker.absent.attribute_dicts import attribute_dicts
 from oomlint.estimate.worker.absent.data_sets import known_data_sets
 from oomlint.estimate.worker.absent.hydra import composed_settings
+from oomlint.estimate.worker.absent.progress import progress_bars
 from oomlint.estimate.worker.absent.stand_ins import Missing
 from oomlint.estimate.worker.absent.texts import tokenizers
 from oomlint.estimate.worker.absent.trackers import wandb
@@ -28,6 +29,7 @@ from oomlint.estimate.worker.keras import generation
 from oomlint.estimate.worker.keras.weightless_tensorflow import zeros
 from oomlint.estimate.worker.older.add_ons import add_ons
 from oomlint.estimate.worker.older.image_format import image_format
+from oomlint.estimate.worker.older.keras_core import keras_core
 from oomlint.estimate.worker.older.modules import legacy_keras
 from oomlint.estimate.worker.older.optimizer_arguments import renamed_optimizer_arguments
 from oomlint.estimate.worker.values import option_files
@@ -51,7 +53,9 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
             stack.enter_context(renamed_optimizer_arguments(generation.chosen()))
         else:
             stack.enter_context(legacy_keras(assumptions))
+            stack.enter_context(keras_core(assumptions))
         stack.enter_context(short_waits())
+        stack.enter_context(progress_bars())
         stack.enter_context(wandb())
         stack.enter_context(attribute_dicts())
         stack.enter_context(composed_settings(assumptions))

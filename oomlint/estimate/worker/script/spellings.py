@@ -67,6 +67,8 @@ def _respelled(node: Any) -> Any:
             func=ast.Attribute(attr="as_list", value=ast.Attribute(attr="shape") as shape), args=[]
         ):
             return ast.copy_location(helper("as_list", shape), node)
+        case ast.Attribute(attr="ndims" | "rank", value=ast.Attribute(attr="shape") as shape, ctx=ast.Load()):
+            return ast.copy_location(helper("rank", shape), node)
         case ast.Attribute(attr="value", value=ast.Subscript(value=value) as size, ctx=ast.Load()):
             if ast.unparse(value).endswith((".shape", ".get_shape()")):
                 return ast.copy_location(helper("size", size), node)
@@ -103,6 +105,11 @@ def helper(name: str, value: ast.expr, *more: str | int) -> ast.Call:
 def as_list(shape: Any) -> list[Any]:
     """A shape as a list."""
     return list(shape.as_list() if hasattr(shape, "as_list") else shape)
+
+
+def rank(shape: Any) -> Any:
+    """How many sizes a shape has: `x.shape.ndims`."""
+    return getattr(shape, "ndims", None) if hasattr(shape, "ndims") else len(shape)
 
 
 # What was taken to be as many as the script takes at most, and how many that is.

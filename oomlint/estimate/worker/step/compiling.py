@@ -136,13 +136,13 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
         assumptions.append(f"loss {_loss_words(made.loss)}, {chosen}")
     if request.jit != "auto":
         changes["jit_compile"] = request.jit == "on"
+    elif made.by_hand:  # of whatever Keras: its loop says how a step runs
+        changes |= {"jit_compile": False, "run_eagerly": made.by_hand == "eager"}
     elif request.names.get("keras") == "2" and asked_jit(model) is not True and not is_legacy(model):
         changes["jit_compile"] = False
         assumptions.append(
             "the script is for Keras 2, which does not use XLA: built with Keras 3, step without XLA"
         )
-    elif made.by_hand:
-        changes |= {"jit_compile": False, "run_eagerly": made.by_hand == "eager"}
     if not changes:
         return
     kept: dict[str, Any] = {"optimizer": getattr(model, "optimizer", None), "loss": made.loss}

@@ -26,10 +26,10 @@ from oomlint.estimate.slicing.program import Program
 from oomlint.estimate.worker.keras import generation
 from oomlint.estimate.worker.script import making
 from oomlint.estimate.worker.script.making import Made
-from oomlint.estimate.worker.tries import usual
+from oomlint.estimate.worker.tries import functions, usual
 from oomlint.estimate.worker.tries.makers import Maker, is_chosen_by_name, is_named_after, makers
 from oomlint.estimate.worker.values import project_values
-from oomlint.estimate.worker.values.named_values import named_values
+from oomlint.estimate.worker.values.named_values import named_values, spelled
 from oomlint.project.configuration import project_root
 
 USUAL_SIZES = "usual sizes"
@@ -78,6 +78,8 @@ def of_makers(error: EstimateError, request: Request, first: First) -> tuple[Req
         # Else a module beside it is another program, whose models are not this script's.
         if found is None and any(_BY_NAME.search(unit.text) for unit in program.units):
             found = _Tries(_around(program), error, request, first, tries).best()
+        if found is None:
+            error.hint = functions.proposed(error, request, _around(program), tries.known, first)
         return found
     except (SyntaxError, ValueError, OSError, RecursionError):
         return None
@@ -209,8 +211,14 @@ def _of_texts(text: str, known: dict[str, Any]) -> dict[str, str]:
     """The batch, the optimizer and how its loop runs, as far as the project's texts agree on them."""
     names: dict[str, str] = {}
     batch = next((known[one] for one in _BATCHES if type(known.get(one)) is int and known[one] > 0), None)
-    written = {int(one) for one in re.findall(r"\.batch\((\d+)\b", text)}
+    # A name that is a number, `.batch(batch_num)`, is what a literal would be.
+    batched = (
+        known.get(spelled(one), one) for one in re.findall(r"\.batch\(\s*(?:\w+\.)*(\w+)\s*[,)]", text)
+    )
+    written = {int(one) for one in batched if str(one).isdigit() and int(one) > 0}
     handed = {int(one) for one in re.findall(r"\bbatch_size\s*=\s*(\d+)\s*[,)]", text)}
+    if batch is not None:
+        handed.discard(1)  # one at a time something is read, or predicted, beside the training
     if len(handed) == 1:
         batch = handed.pop()
     elif batch is None and len(written) == 1:

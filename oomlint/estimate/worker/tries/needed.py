@@ -20,6 +20,8 @@ from oomlint.estimate.request import Request
 from oomlint.estimate.slicing.vocabulary import is_model
 from oomlint.estimate.worker.absent import stand_ins
 from oomlint.estimate.worker.step import entrances
+from oomlint.estimate.worker.tries import dead_ends
+from oomlint.estimate.worker.tries.dead_ends import DeadEnd, plainly
 from oomlint.estimate.worker.values import roles
 from oomlint.estimate.worker.values.named_values import spelled
 from oomlint.estimate.worker.values.roles import of_targets, side_of
@@ -30,10 +32,6 @@ _TRIES = 14
 _INPUT = "--input-shape"
 _X_NAMES = ("x", *(f"x{number}" for number in range(2, 2 + _TRIES)))  # of a model with several inputs
 _X = re.compile(r"x\d*")
-# What Keras puts around an exception that a layer raises.
-_OF_KERAS = re.compile(
-    r"Exception encountered when calling ([\w.]+\(\)).*?Error encountered: (.*?)(\x1b|Arguments|$).*"
-)
 _SIZES = re.compile(r"[\[(][\d, ]*[\])]")
 _SAMPLES = ((224, 224, 3), (128,), (128, 16), (32, 32, 1))
 
@@ -61,27 +59,22 @@ def all_of(
         hint = f" ({tried}). Give its own with {_INPUT}, or name a function that builds the model: FILE.py:function."
         if (reason := search.reason()) is not None:
             words = f"So it is with each of the usual shapes of one sample{hint}"
-            return dataclasses.replace(reason, message=_plainly(reason), hint=words)
+            return dataclasses.replace(reason, message=plainly(reason), hint=words)
         words = f"None of the usual shapes of one sample does{hint}"
         if search.refusals:
-            first = dataclasses.replace(search.refusals[0], message=_plainly(search.refusals[0]), hint="")
+            first = dataclasses.replace(search.refusals[0], message=plainly(search.refusals[0]), hint="")
             words += f"\n  With the first of them: {first!s}"
         return dataclasses.replace(error, hint=words)
     if found is None:
-        return error
+        return dead_ends.told(error, search.dead)
     places = dict.fromkeys(f"{name} ({_row(error.file, line)})" if line else name for name, _, line in found)
     count = "it" if len(places) == 1 else "them"
     message = f"the model needs what only the data tells: {', '.join(places)}"
     texts = tuple(_text(name, value) for name, value, _ in found)
     hint = f"Give {count} with --data"
     if whole is None and search.failed is not None:
-        hint += f". With these sizes the model is made, and its step fails: {_plainly(search.failed)}"
+        hint += f". With these sizes the model is made, and its step fails: {plainly(search.failed)}"
     return dataclasses.replace(error, message=message, hint=hint, needs=texts, file=error.file)
-
-
-def _plainly(error: EstimateError) -> str:
-    """A message without what Keras puts around it."""
-    return _OF_KERAS.sub(r"\1: \2", error.message)
 
 
 def with_named_sample(error: EstimateError, request: Request) -> Request | None:
@@ -136,6 +129,7 @@ class _Search:
         self.made: list[Need] | None = None  # what made a model first, whose step could not be followed
         self.failed: EstimateError | None = None  # what that step failed with
         self.refusals: list[EstimateError] = []  # what samples failed with
+        self.dead: list[DeadEnd] = []  # what was put in, and what nothing helped against then
         self.end = time.process_time() + seconds
         self.left = _TRIES
 
@@ -174,12 +168,15 @@ class _Search:
                     if told.needs:
                         pairs = (one.partition("=") for one in told.needs)
                         return [*with_it, *((part, text, None) for part, _, text in pairs)]
+                before = len(self.dead)
                 if _missing(other):
                     found = self.complete(other, changed, with_it)
                     if found is not None:
                         return found
                 elif name == "x":
                     self.refusals.append(other)
+                if len(self.dead) == before:
+                    self.dead.append((tuple((one, size) for one, size, _ in with_it), other))
             except Exception:  # the user's own code, with a value that is only an example
                 continue
             else:
@@ -197,7 +194,7 @@ class _Search:
 
     def reason(self) -> EstimateError | None:
         """What every sample failed with at the same place, whatever its shape: no other shape will do, either."""
-        told = {_SIZES.sub("", _OF_KERAS.sub(r"\2", one.message)) for one in self.refusals}
+        told = {_SIZES.sub("", plainly(one)) for one in self.refusals}
         return self.refusals[0] if len(told) == 1 and len(self.refusals) == len(self.samples) > 1 else None
 
 
@@ -228,7 +225,7 @@ def _examples(error: EstimateError, request: Request) -> Iterator[tuple[str, Any
     """Values to try for what an error asks for, then for what was computed with it."""
     known = {*request.data, *request.arguments}
     values: dict[str, Any] = json.loads(request.names.get("known", "{}"))
-    for asked in (error.asked, *error.instead):
+    for asked in dict.fromkeys((error.asked, *error.instead)):
         value = values.get(spelled(asked))
         if _BOXES.fullmatch(asked):
             yield asked, (9, 2)  # a number that the project has under that name is of those of one place

@@ -20,6 +20,7 @@ _SIDE = r"(?:_(?:inp?|input|out|output|targ?|target|tgt|src|source|enc(?:oder)?|
 _VOCABULARY = re.compile(
     rf"(?:\w+_)?voc(?:ab(?:ulary)?)?{_SIDE}(?:_?(?:size|len|length|count|dim|inv))?{_SIDE}"
     r"|(?:\w+_)?(?:word|char|token)_?(?:index|count|counts|dict|indices)"
+    r"|(?:\w+_)?index_?(?:word|char|token)s?|(?:\w+_)?v_?size"
     r"|(?:n|nb|num|max|number_of|total)_?(?:words|tokens|chars|vocab|features_?words|unique_words|symbols)"
     r"|(?:i|id|idx|ix|index)2(?:w|word|c|char|t|token)s?|(?:w|c|t|tok)2(?:i|id|idx|ix|index)s?"
     r"|(?:word|char|token|word2id|word2idx|char2idx)s?(?:_?(?:size|num|to_(?:id|idx|index|int)))?|max_features|dict_?size"

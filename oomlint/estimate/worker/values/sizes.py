@@ -30,6 +30,9 @@ _OF_NETWORKS: tuple[tuple[str, Any], ...] = (
     (r"strides?|scale|up_?scale\w*|scale_factor|factor|upsampling", 2),
 )
 _OTHERS: tuple[tuple[str, Any], ...] = (
+    # Of sound: 16,000 is what speech is mostly taken with, 22,050 what librosa reads everything as.
+    (r"\w*(?:sample|sampling)_?rate|sr|fs", 16_000),
+    (r"(?:\w+_)?v_?size", 10_000),
     (r"\w*dropout\w*|drop\w*|rate|\w+_rate|prob", 0.1),
     (
         r"alpha|beta|gamma|lambda\w*|epsilon|eps|tau|temperature|momentum|learning_rate|lr|weight_decay|decay",
