@@ -123,3 +123,14 @@ def test_a_spread_gradient_has_all_channels_that_the_input_is_made_into():
     """f32[64,576,34,34] for an input of 64 channels in XLA's assignment of pictures_by_cosines."""
     assert spread_gradient(1) == 64 * 64 * 34 * 34 * 4 // MIB
     assert spread_gradient(9) == 64 * 576 * 34 * 34 * 4 // MIB
+
+
+def test_for_the_largest_all_are_sorted_beside_their_places():
+    """fusion.6 = (f32[4096,6144], s32[4096,6144]) for the 32 largest, in XLA's assignment of few_features_of_many."""
+    made = program(
+        op("Argument", mib=8, shape=(4096, 512), name="x"),
+        op("TopKV2", 0, mib=1, shape=(4096, 32), name="largest"),
+    )
+    made.operations[1].outputs, made.operations[1].shapes = (MIB // 2, MIB // 2), ((4096, 32), (4096, 32))
+    (found,) = (one for one in lowered(made).operations if one.name == "largest")
+    assert found.outputs == (MIB // 2, MIB // 2, (8 + 8) * MIB)

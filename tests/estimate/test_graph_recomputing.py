@@ -90,50 +90,6 @@ def test_what_has_other_arguments_is_not_the_same():
     assert operations == before
 
 
-def judged(apart: bool, sides: tuple[int, int] = (8, 16)) -> list[str]:
-    """A network on what was made, and on the same with no way back: the types that are left of the second pass."""
-    operations = [
-        op("Argument", mib=8, shape=(4, sides[0]), name="made"),
-        op("StopGradient", 0, mib=8, shape=(4, sides[0])),
-        op("ReadVariableOp", mib=1, shape=sides, name="kernel"),
-        op("ReadVariableOp", mib=1, shape=sides, name="kernel again"),
-        op("MatMul", 0, 2, mib=16, shape=(4, sides[1])),
-        op("Elu", 4, mib=16, shape=(4, sides[1])),
-        op("MatMul", 1, 3, mib=16, shape=(4, sides[1])),
-        op("Elu", 6, mib=16, shape=(4, sides[1])),
-    ]
-    for number in (2, 3):
-        operations[number].variable = "kernel"
-    if apart:
-        operations[3].controls = (8,)
-        operations.append(op("AssignAddVariableOp", 2, name="change"))
-    merge_equals(operations)
-    return [one.type for one in operations[6:8]]
-
-
-def test_a_judge_asked_twice_of_the_same_judges_once():
-    """`stop_gradient` is nothing to XLA: maker_and_judge_in_balance."""
-    assert judged(apart=False) == ["Identity", "Identity"]
-    assert judged(apart=True) == ["MatMul", "Elu"]  # it was trained between the two
-    assert judged(False, (8, 8)) == ["MatMul", "Elu"]  # could be one of the kernel transposed
-
-
-def test_the_same_tensors_read_in_other_shapes_are_not_the_same():
-    def difference(left: int, right: int) -> Operation:
-        return op("Sub", left, right, mib=4, shape=(1024, 1024))
-
-    operations = [
-        op("Argument", mib=1, shape=(1024,), name="x"),
-        op("Reshape", 0, mib=1, shape=(1024, 1)),
-        op("Reshape", 0, mib=1, shape=(1, 1024)),
-        difference(1, 2),
-        difference(2, 1),
-        difference(1, 2),
-    ]
-    merge_equals(operations)
-    assert [one.type for one in operations[3:]] == ["Sub", "Sub", "Identity"]
-
-
 def doubled(times: int, mib: int = 64) -> Program:
     """Each is added to itself, moved: the first would be read at twice as many places each time."""
     operations = [op("Argument", mib=mib)]

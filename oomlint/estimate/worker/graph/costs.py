@@ -30,6 +30,7 @@ _RESULTS = {
     "If": 1,
     "StatelessIf": 1,
     "SparseSoftmaxCrossEntropyWithLogits": 2,
+    "TopKV2": 2,
 }
 _WHOLE = tuple(
     """
