@@ -36,10 +36,10 @@ def told(error: EstimateError, dead: list[DeadEnd]) -> EstimateError:
         return error
     name = error.asked.partition(".")[0]
     dead = [one for one in dead if one[0][0][0] == name] or dead  # what follows from it comes after
-    if all(map(_says_nothing, dead)):
-        return dataclasses.replace(error, hint=_WITHOUT.sub("", error.hint) or _NO_VALUE)
     numbers = [one for one in dead if not any(isinstance(value, tuple) for _, value in one[0])]
     dead = numbers or dead  # an array in place of a number fails in a way of its own
+    if all(map(_says_nothing, dead)):
+        return dataclasses.replace(error, hint=_WITHOUT.sub("", error.hint) or _NO_VALUE)
     again = [one for one in dead if one[1].asked]
     kinds = {(one.file, one.line, _NUMBERS.sub("", plainly(one))) for _, one in dead}
     examples = list(dict.fromkeys(put_in(given) for given, _ in dead[:_MOST]))
