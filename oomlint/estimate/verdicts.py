@@ -9,6 +9,10 @@ from oomlint.project.gpus import find_gpu, write_bytes
 # pools up (tensorflow#36337: 7,509,992,704 of 7,510,566,502; #40024: 3,150,392,320 of 3,150,400,716).
 _TIGHT_NOTE = "fragments of the pool, cuDNN's scratch memory or another process on the GPU decide"
 
+# A range that is wider tells no card from another: of those in the table (project/gpus.py) the largest has 47 times
+# the memory of the smallest.
+_SAYS_NOTHING = 100
+
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 # The largest batch that is looked for: a small network would take millions, and nobody asks.
@@ -42,6 +46,8 @@ def headline(estimate: Estimate) -> str:
     between = f"between {amount(low)} and {amount(high)}"
     if high <= usable:  # of models that are trained together one is left out
         return f"Cannot be told {where}: needs at least {amount(low)}, and there are {amount(usable)}"
+    if estimate.instead and high > _SAYS_NOTHING * low:
+        return f"Cannot be told {where}: the need hangs on what is assumed, which may be far from yours"
     words = "Cannot be told" if estimate.instead else "Too close to call"
     return f"{words} {where}: needs {between}, and there are {amount(usable)}"
 

@@ -215,4 +215,10 @@ def test_usual_sizes_of_sound_and_of_words():
     assert usual_size("max_sample_rate") == usual_size("sampling_rate") == 16_000
     assert usual_size("en_vsize") == usual_size("v_size") == 10_000
     assert usual_size("dropout_rate") == 0.1
+
+
+def test_what_a_table_has_a_row_for_is_many():
+    """Of a recommender's two tables one had 10,000 rows and the other 10."""
+    assert usual_size("num_users") == usual_size("num_movies") == usual_size("n_products") == 10_000
+    assert usual_size("num_classes") != 10_000
     assert usual_size("conv_size") != 10_000

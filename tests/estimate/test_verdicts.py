@@ -40,6 +40,18 @@ def test_headline_says_by_how_much():
     assert advice(estimate()) == ""
 
 
+@pytest.mark.parametrize(
+    ("low", "said"),
+    [
+        (200, "Cannot be told on T4, with what is assumed below: needs between 200 MiB and 19.5 GiB"),
+        (199, "Cannot be told on T4, with what is assumed below: the need hangs on what is assumed"),
+    ],
+)
+def test_a_range_of_more_than_a_hundredfold_is_not_told_as_one(low, said):
+    wide = replace(estimate(), instead=("assumed",), verdict="tight", range_bytes=(low * MIB, 20_000 * MIB))
+    assert headline(wide).startswith(said)
+
+
 def test_headline_of_an_amount_and_of_nothing_said():
     whole = estimate()
     assert headline(replace(whole, gpu={**whole.gpu, "name": "16 GB"})) == "Fits in 16 GB: 8.31 GiB to spare"
