@@ -136,9 +136,8 @@ class Imports:
     last: cst.CSTNode  # the statement after which that library and its neighbours are imported
     index: int
     name: str | None  # what the library itself is bound to, if it is
-    neighbour: (
-        cst.CSTNode
-    )  # a further import that this one needs comes after the library's, or before the last of all
+    # A further import that the fix needs stands before this: after the library's, or before the last of all.
+    neighbour: cst.CSTNode
 
 
 def imports_of(source: Source, library: str, roots: tuple[str, ...] = ()) -> Imports | None:

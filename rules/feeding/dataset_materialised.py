@@ -251,7 +251,7 @@ def _whole(trace: Trace, dataset: Dataset, size: Argument) -> bool:
     while isinstance(value, Unknown) and value.made_by is not None and value.made_by.method == "numpy":
         value = deref(value.made_by.receiver)
     made = trace.maker(value)
-    if made is None:
+    if made is None or (made.receiver is None and not made.arguments):
         return False
     operand = deref(made.receiver if made.receiver is not None else made.arguments[0].value)
     if made.name.endswith((".cardinality", ".numpy")):

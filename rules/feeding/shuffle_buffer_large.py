@@ -146,7 +146,11 @@ def _is_the_whole(dataset: Dataset, wanted: Value | None) -> bool:
         return False
     if any(stage_name(stage) in SPLITTING | BATCHING | MULTIPLYING for stage in dataset.stages):
         return False
-    of = counted.receiver if counted.receiver is not None else deref(counted.arguments[0].value)
+    of = counted.receiver
+    if of is None:
+        if not counted.arguments:  # `len()`
+            return False
+        of = deref(counted.arguments[0].value)
     first = dataset.stages[0]
     if isinstance(of, Dataset):
         return of.stages[:1] == (first,)

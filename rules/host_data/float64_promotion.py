@@ -188,8 +188,10 @@ def _scaled(call: Call) -> Reason | None:
 
 def _stacked(call: Call, settings: Settings) -> Reason | None:
     """Many small float64 arrays in a list, made one: each is too small to say anything of."""
+    if call.name not in _STACKING or not call.arguments:
+        return None
     given = deref(call.arguments[0].value)
-    if call.name not in _STACKING or not isinstance(given, Sequence) or given.items is not None:
+    if not isinstance(given, Sequence) or given.items is not None:
         return None
     part = deref(given.any)
     made = part.origin.place.node if isinstance(part, Array) and part.origin and part.origin.place else None

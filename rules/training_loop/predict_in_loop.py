@@ -136,9 +136,9 @@ def _is_large(item: Value) -> bool:
 
 def _is_fixed(trace: Trace, call: Call, loop: Loop) -> bool:
     """Whether every round predicts the same item, made before the loop: to watch the training."""
-    argument = call.argument("x") or call.arguments[0]
-    made = trace.maker(argument.value)
-    if made is None or loop in made.context.loops():
+    argument = call.argument("x") or next(iter(call.arguments), None)
+    made = None if argument is None else trace.maker(argument.value)
+    if argument is None or made is None or loop in made.context.loops():
         return False
     names = names_in(argument.place.node)
     if any(isinstance(frame, Body) for frame in call.context.since(loop)):

@@ -352,3 +352,35 @@ def test_a_layer_that_learns_from_data_first_is_built_outside_of_the_step(tmp_pa
     # A mean and a variance of each column, and a count (an int64); the mean of the losses is a sum and a count.
     assert found.parts["weights"] == network + 4 * (6 + 6) + 8 + 4 * 2
     assert found.parts["optimizer_state"] == 2 * network + 4 + 8  # a learning rate, and the iterations
+
+
+TWO_WAYS = """
+    import keras, numpy as np
+    class Detector(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.body = keras.layers.Conv2D(8, 3, 2, padding="same")
+            self.head = keras.layers.Conv2D(5, 1)
+        def call(self, pictures, training=False):
+            boxes = self.head(self.body(pictures))
+            if training:
+                return boxes
+            return keras.ops.reshape(boxes, (1, 256, 5))  # decoded, of one picture
+    model = Detector()
+    model.compile("sgd", "mse", jit_compile=False)
+    model.fit(np.zeros((100, 32, 32, 3), "float32"), np.zeros((100, 16, 16, 5), "float32"), batch_size=20)
+"""
+
+
+def test_the_outputs_are_those_of_a_training_step(tmp_path, monkeypatch):
+    """Called without `training` the model gives something else, and of 20 pictures nothing at all."""
+    subject = build(tmp_path, TWO_WAYS, monkeypatch)
+    assert tuple(subject.outputs.shape) == (20, 16, 16, 5)
+    assert subject.data[1].shape == (20, 16, 16, 5)
+
+
+def test_what_is_predicted_is_called_without_training(tmp_path, monkeypatch):
+    from oomlint.estimate.worker.step.compiling import built_outputs
+
+    subject = build(tmp_path, TWO_WAYS.replace("(1, 256, 5)", "(-1, 256, 5)"), monkeypatch)
+    assert tuple(built_outputs(subject.model, subject.data[0], training=False).shape) == (20, 256, 5)

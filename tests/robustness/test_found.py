@@ -100,6 +100,25 @@ class A:
 A.__call__ = A()
 A()()
 {FIT}""",
+    # A buffer as long as nothing was asked for its first argument.
+    "a count of nothing": """\
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+labels = np.load("labels.npy")
+shuffled = tf.data.Dataset.from_tensor_slices(labels).shuffle(len(), seed=3)
+"""
+    + FIT,
+    "a batch of a count of nothing": """\
+import tensorflow as tf
+from tensorflow import keras
+def read(name):
+    tile = tf.io.decode_image(tf.io.read_file(name), channels=3, expand_animations=False)
+    return tf.image.resize(tile, (256, 256))
+tiles = tf.data.Dataset.from_tensor_slices().map(read)
+everything = next(iter(tiles.batch(len())))
+"""
+    + FIT,
     # What is kept was traced to an operation that stands there uncalled, so with nothing given to it.
     "a function of TensorFlow that is not called": """import tensorflow as tf
 from tensorflow import keras

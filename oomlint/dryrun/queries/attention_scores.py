@@ -212,6 +212,8 @@ def _two_tensors(product: Call) -> bool:
 
 def _own(use: Use, call: Call, trained: Trained) -> Scores | None:
     """The scores that a layer of the program's own puts through a softmax."""
+    if not call.arguments:
+        return None
     value = deref(call.arguments[0].value)
     shape = value.shape if isinstance(value, Array) else None
     if shape is None:

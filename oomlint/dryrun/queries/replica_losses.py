@@ -150,7 +150,9 @@ def _of_whole_sums(trace: Trace, value: Value, depth: int = 0) -> bool:
         sides = [deref(argument.value) for argument in call.arguments[:2]]
         inner = [side for side in sides if not isinstance(side, Const)]
         return bool(inner) and all(_of_whole_sums(trace, side, depth + 1) for side in inner)
-    return call.name in THROUGH and _of_whole_sums(trace, call.arguments[0].value, depth + 1)
+    if call.name not in THROUGH or not call.arguments:
+        return False
+    return _of_whole_sums(trace, call.arguments[0].value, depth + 1)
 
 
 def by_replicas(value: Value) -> bool:

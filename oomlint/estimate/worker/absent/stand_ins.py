@@ -310,7 +310,7 @@ EXAMPLES: dict[str, list[Any]] = {}
 UNSET: set[str] = set()
 # Attributes that are None until something is read are taken as not known.
 NONE_IS_UNSET = [False]
-# Shapes of arrays of which the script says no more than some sizes, by name.
+# Shapes of arrays of which only the number of rows is not known, by name.
 OPEN: dict[str, tuple[int | None, ...]] = {}
 # What `--data` says of arrays, by name.
 DESCRIBED: dict[str, Data] = {}
@@ -340,7 +340,7 @@ def oomlint_data(shape: tuple[int | None, ...], dtype: str, name: str = "the dat
         dtype = str(told.dtype) if isinstance(told, Data) else dtype
     if dtype == UNTOLD:
         dtype = "int32" if roles.is_indices(name) else "float32"
-    if None in shape:
+    if shape and shape[0] is None and None not in shape[1:]:
         OPEN[name] = shape
     return Data(shape, dtype, name)
 

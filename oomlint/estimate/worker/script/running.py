@@ -304,7 +304,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         hint = "Describe the data, for example --data x=1000x16"
         message = f"{name} comes from data, and the model needs it"
         return EstimateError(message, "build", path, line, hint, asked="x.array", instead=instead)
-    if name.endswith(".shape[0]") and None not in stand_ins.OPEN.get(plain, (None, None))[1:]:
+    if name.endswith(".shape[0]") and plain in stand_ins.OPEN:
         hint = f"Describe it: --data '{roles.description(plain, stand_ins.OPEN[plain])}'"
         message = f"how many there are of {plain} comes from data, and the step needs it"
         return EstimateError(message, "build", path, line, hint, asked=f"{plain}.array", instead=instead)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 
 from oomlint.estimate.errors import EstimateError
@@ -26,15 +28,35 @@ def outputs_of(made: Made, x: Any, request: Request) -> Any:
     if made.has_no_call:
         return None
     try:
-        return built_outputs(made.model, x)
+        return built_outputs(made.model, x, training=request.mode != "predict")
     except EstimateError:
         if request.mode == "predict" or not has_own(made.model, "train_step"):
             raise
         return None
 
 
-def built_outputs(model: Any, x: Any) -> Any:
-    """The outputs for a batch, as symbolic tensors; a model without input layers is built by this."""
+def built_outputs(model: Any, x: Any, training: bool = True) -> Any:
+    """The outputs for a batch, as symbolic tensors; a model without input layers is built by this.
+
+    A `call` of the user's own is asked for those of a training step first: a detector may decode its boxes only
+    otherwise, for one picture.
+    """
+    if training and _tells_training(model):
+        try:
+            return _outputs(model, functools.partial(model, training=True), x)
+        except EstimateError:  # for the same reason mostly, which the plain call tells
+            pass
+    return _outputs(model, model, x)
+
+
+def _tells_training(model: Any) -> bool:
+    """Whether it has a `call` of the user's own that is told whether the model is trained."""
+    call = type(model).call
+    own = str(call.__module__).partition(".")[0] not in ("keras", "tf_keras")
+    return own and "training" in inspect.signature(call).parameters
+
+
+def _outputs(model: Any, call: Callable[[Any], Any], x: Any) -> Any:
     keras = keras_of(model)
 
     def symbolic(spec: Spec) -> Any:
@@ -44,9 +66,9 @@ def built_outputs(model: Any, x: Any) -> Any:
 
     given = tree().map_structure(symbolic, x)
     try:
-        return _in_full(model(given), model, x)
+        return _in_full(call(given), model, call, x)
     except Exception as error:
-        outputs = _of_one_sample(model, x, given) if hasattr(keras, "KerasTensor") else None
+        outputs = _of_one_sample(model, call, x, given) if hasattr(keras, "KerasTensor") else None
         if outputs is not None:
             return outputs
         if isinstance(error, NeededError):
@@ -56,7 +78,7 @@ def built_outputs(model: Any, x: Any) -> Any:
         raise _failed(error, f"calling the model on {_words(x)}") from error
 
 
-def _in_full(outputs: Any, model: Any, x: Any) -> Any:
+def _in_full(outputs: Any, model: Any, call: Callable[[Any], Any], x: Any) -> Any:
     """Outputs whose shapes the model calculates, `tf.reshape(y, (tf.shape(y)[0], -1))`, as a traced call has them."""
     keras = keras_of(model)
     leaves = tree().flatten(outputs)
@@ -67,7 +89,7 @@ def _in_full(outputs: Any, model: Any, x: Any) -> Any:
 
     specs = tree().map_structure(lambda spec: tf.TensorSpec(spec.shape, spec.dtype), x)
     try:
-        traced = tf.function(lambda one: model(one), autograph=False).get_concrete_function(specs)
+        traced = tf.function(lambda one: call(one), autograph=False).get_concrete_function(specs)
         shapes = [tuple(one.shape) for one in tree().flatten(traced.structured_outputs)]
     except Exception:  # the user's own code
         return outputs
@@ -80,7 +102,7 @@ def _in_full(outputs: Any, model: Any, x: Any) -> Any:
 _LARGEST = 1 << 22  # numbers in a sample: a forward pass of more is no small matter on a CPU
 
 
-def _of_one_sample(model: Any, x: Any, given: Any) -> Any:
+def _of_one_sample(model: Any, call: Callable[[Any], Any], x: Any, given: Any) -> Any:
     """The outputs of a model whose code needs numbers: it is called on one sample of zeros; None where that fails, too.
 
     A layer may make variables of tensors when it is built, as Keras 2 let it.
@@ -100,9 +122,9 @@ def _of_one_sample(model: Any, x: Any, given: Any) -> Any:
 
     batch = tree().flatten(x)[0].shape[0]
     try:
-        outputs = model(tree().map_structure(zeros, x))
+        outputs = call(tree().map_structure(zeros, x))
         try:
-            return model(given)
+            return call(given)
         except Exception:  # the user's own code: its outputs are known by now
             return tree().map_structure(
                 lambda one: keras.KerasTensor((batch, *one.shape[1:]), one.dtype.name), outputs

@@ -19,6 +19,7 @@ _USUAL = ("x", "y")
 def prepared(request: Request) -> Request:
     """The request, with the shape of its one input as the data has it; the arrays are known by name from now on."""
     stand_ins.DESCRIBED.clear()
+    stand_ins.OPEN.clear()
     stand_ins.DEFAULTS.clear()
     arrays = dict(request.data)
     if "data_file" in request.names:

@@ -13,6 +13,7 @@ from typing import Any
 
 from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.places import row_of
+from oomlint.estimate.worker.values import roles
 
 # What was put in, by name, and the error that nothing helped against then.
 DeadEnd = tuple[tuple[tuple[str, Any], ...], EstimateError]
@@ -21,7 +22,7 @@ _MOST = 3  # that are told
 _LONG = 160  # characters of each
 # What Keras puts around an exception that a layer raises.
 _OF_KERAS = re.compile(
-    r"Exception encountered when calling ([\w.]+\(\)).*?Error encountered: (.*?)(\x1b|Arguments|$).*"
+    r"Exception encountered when calling ([\w.]+\(\)).*?Error encountered: (.*?)(Arguments|$).*"
 )
 # What an example is that stands for an object: nothing of this is the script's.
 _OF_EXAMPLE = re.compile(r"'int64' object|<oomlint\.|'Data' object|'Classes' object")
@@ -80,12 +81,7 @@ def plainly(error: EstimateError) -> str:
 
 def put_in(given: tuple[tuple[str, Any], ...]) -> str:
     """Values by name, as `--data` takes them."""
-    return ", ".join(f"{name}={written(value)}" for name, value in given)
-
-
-def written(value: Any) -> str:
-    """A value as `--data` takes it."""
-    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return ", ".join(roles.description(name, value) for name, value in given)
 
 
 def _of(error: EstimateError) -> str:

@@ -70,7 +70,7 @@ def all_of(
     places = dict.fromkeys(f"{name} ({_row(error.file, line)})" if line else name for name, _, line in found)
     count = "it" if len(places) == 1 else "them"
     message = f"the model needs what only the data tells: {', '.join(places)}"
-    texts = tuple(_text(name, value) for name, value, _ in found)
+    texts = tuple(roles.description(name, value) for name, value, _ in found)
     hint = f"Give {count} with --data"
     if whole is None and search.failed is not None:
         hint += f". With these sizes the model is made, and its step fails: {plainly(search.failed)}"
@@ -273,7 +273,7 @@ def _examples_of(
     if roles.is_adjacency(name):
         yield name, (1000, 1000)
     if name in stand_ins.OPEN:
-        yield name, tuple(1000 if size is None else size for size in stand_ins.OPEN[name])
+        yield name, (1000, *stand_ins.OPEN[name][1:])
     if attribute in ("shape", "array"):
         if roles.is_anchors(name):
             yield name, (9, 2)
@@ -315,7 +315,3 @@ USUAL = {
     "x": stand_ins.Data((1000, 100, 16), "int32", "x", 10_000),
     "y": stand_ins.Data((1000,), "int32", "y", 10),
 }
-
-
-def _text(name: str, value: Any) -> str:
-    return roles.description(name, value) if isinstance(value, tuple) else f"{name}={value}"

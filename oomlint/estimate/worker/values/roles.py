@@ -77,9 +77,11 @@ def is_indices(name: str) -> bool:
     return _INDICES.fullmatch(name.lower()) is not None
 
 
-def description(name: str, sizes: tuple[int | None, ...]) -> str:
-    """An array as `--data` takes it, with many samples where nobody knows how many."""
-    whole = "x".join(str(1000 if size is None else size) for size in sizes)
+def description(name: str, value: Any) -> str:
+    """A value, or an array by its sizes, as `--data` takes it; with many samples where nobody knows how many."""
+    if not isinstance(value, tuple):
+        return f"{name}={value}"
+    whole = "x".join(str(1000 if size is None else size) for size in value)
     return f"{name}={whole} int32" if is_indices(name) else f"{name}={whole}"
 
 
