@@ -25,7 +25,9 @@ _OF_KERAS = re.compile(
     r"Exception encountered when calling ([\w.]+\(\)).*?Error encountered: (.*?)(Arguments|$).*"
 )
 # What an example is that stands for an object: nothing of this is the script's.
-_OF_EXAMPLE = re.compile(r"'int64' object|<oomlint\.|'Data' object|'Classes' object")
+_OF_EXAMPLE = re.compile(r"'int64' object|<(?:class ')?oomlint\.|'Data' object|'Classes' object")
+# A library that is not installed: nothing that stands in its place says more than that.
+_NO_LIBRARY = "ModuleNotFoundError"
 _WITHOUT = re.compile(r"(?:, or give|Give) (?:the value|it|its shape): --(?:arg|data) \S+")
 _NO_VALUE = "It is an object of the script's, and nothing that --arg could give."
 _NUMBERS = re.compile(r"\d[\d.x,]*|[\[(][\d, ]*[\])]|'[^']*'")
@@ -33,7 +35,7 @@ _NUMBERS = re.compile(r"\d[\d.x,]*|[\[(][\d, ]*[\])]|'[^']*'")
 
 def told(error: EstimateError, dead: list[DeadEnd]) -> EstimateError:
     """The error, with what examples led to: as that, if all led to the same; else as it is, with what they did."""
-    if not dead:
+    if not dead or error.message.startswith(_NO_LIBRARY):
         return error
     name = error.asked.partition(".")[0]
     dead = [one for one in dead if one[0][0][0] == name] or dead  # what follows from it comes after
