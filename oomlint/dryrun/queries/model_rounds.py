@@ -96,9 +96,8 @@ def _of(trace: Trace, call: Call, model: Model) -> Iterator[Repeated]:
         if (
             _eager(model)
             or guarded(model.context, shared[0], _node(model))
-            or tries_until_it_works(
-                call.context, shared[0]
-            )  # left after the pass that did: another rule's matter
+            # Left after the pass that did: another rule's matter.
+            or tries_until_it_works(call.context, shared[0])
         ):
             return
         yield _found(trace, call, model, model.context, _made(model), shared, VERBS.get(model.kind, "built"))

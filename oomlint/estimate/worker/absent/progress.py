@@ -8,12 +8,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
-_MODULES = frozenset(("tqdm", "tqdm.auto", "tqdm.autonotebook", "tqdm.notebook", "tqdm.std"))
+_ROOT = "tqdm"
+_PARTS = ("auto", "autonotebook", "notebook", "std")
 
 
 class Bar:
@@ -50,27 +51,19 @@ def _range(*args: Any, **kwargs: Any) -> Bar:
     return Bar(range(*args))
 
 
-class _Tqdm(MetaPathFinder, Loader):
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self, is_package=True) if fullname in _MODULES else None
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        names = {"tqdm": Bar, "trange": _range, "tqdm_notebook": Bar, "tnrange": _range, "tqdm_gui": Bar}
-        module.__dict__.update(names)
-
-
 @contextmanager
 def progress_bars() -> Iterator[None]:
     """Inside, `from tqdm import tqdm` gives a bar that draws nothing, unless tqdm is installed."""
-    finder = _Tqdm()
-    sys.meta_path.append(finder)
-    try:
+    if _ROOT in sys.modules or find_spec(_ROOT) is not None:
         yield
-    finally:
-        sys.meta_path.remove(finder)
-        for name in _MODULES:
-            if getattr(getattr(sys.modules.get(name), "__spec__", None), "loader", None) is finder:
-                del sys.modules[name]
+        return
+    names = {"tqdm": Bar, "trange": _range, "tqdm_notebook": Bar, "tnrange": _range, "tqdm_gui": Bar}
+    root = ModuleType(_ROOT)
+    modules = {_ROOT: root}
+    for part in _PARTS:
+        module = modules[f"{_ROOT}.{part}"] = ModuleType(f"{_ROOT}.{part}")
+        setattr(root, part, module)
+    for module in modules.values():
+        module.__dict__.update(names)
+    with patch.dict(sys.modules, modules):
+        yield

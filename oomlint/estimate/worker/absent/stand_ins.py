@@ -339,7 +339,7 @@ def oomlint_data(shape: tuple[int | None, ...], dtype: str, name: str = "the dat
         shape = tuple(new if old is None else old for old, new in zip(shape, sizes, strict=True))
         dtype = str(told.dtype) if isinstance(told, Data) else dtype
     if dtype == UNTOLD:
-        dtype = "int32" if roles.is_indices(name) else "float32"
+        dtype = roles.usual_dtype(name)
     if shape and shape[0] is None and None not in shape[1:]:
         OPEN[name] = shape
     return Data(shape, dtype, name)

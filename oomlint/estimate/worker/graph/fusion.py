@@ -87,9 +87,8 @@ class _Fusion:
                 self.readers[source].add(number)
         self.fetched = {self._origin(source) for source in program.fetched}
         self.gone: set[int] = set()
-        self.beside: list[set[int]] = [
-            set() for _ in self.operations
-        ]  # products beside which it may be fused
+        # Products beside which an operation may be fused.
+        self.beside: list[set[int]] = [set() for _ in self.operations]
         if not left_to_cublas:
             self._begin_products()
             self.beside = in_another_shape(self.operations, self._origin)
@@ -278,9 +277,8 @@ class _Fusion:
         if self.operations[reader].type not in ("Mean", "Sum") or not given or not made:
             return False
         read = sum(self.reading.time(source, ways) for source, ways in self.places[number].items())
-        more = (
-            _MORE if len(given[0]) == 3 else 1
-        )  # of pictures only what is made of less (places_by_clusters)
+        # Of pictures only what is made of less (places_by_clusters).
+        more = _MORE if len(given[0]) == 3 else 1
         if len(given[0]) > 2 and math.prod(made[0]) > _FEW_SUMS and read < more * self.sizes[number]:
             return False  # by many threads; not so in attention_gate_cnn, where as much is read
         rows = summed_rows(given[0], made[0])

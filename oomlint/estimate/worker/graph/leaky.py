@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from oomlint.estimate.worker.graph.operations import Operation, Output
+from oomlint.estimate.worker.keras.state import item_size
 
 MASK = "/positive in leaky units"  # how the names of such end
 _WRITTEN = "reduction"
@@ -36,5 +37,4 @@ def _has_more(transposed: Operation) -> bool:
     """Whether what it writes is larger than what is read of it."""
     if "BackpropInput" not in transposed.type or not transposed.shapes or not transposed.dtypes:
         return False
-    width = 2 if "16" in transposed.dtypes[0] else 4
-    return transposed.outputs[0] > width * math.prod(transposed.shapes[0])
+    return transposed.outputs[0] > item_size(transposed.dtypes[0]) * math.prod(transposed.shapes[0])

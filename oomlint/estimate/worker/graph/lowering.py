@@ -101,9 +101,8 @@ def lowered(program: Program, card: Card = HOPPER, cublas: bool = False) -> Prog
                 operations[number] = replace(
                     operation, outputs=(*operation.outputs[:2], operation.outputs[1])
                 )
-        elif (
-            operation.type == "TopKV2" and len(operation.outputs) == 2
-        ):  # all are sorted, beside their places
+        elif operation.type == "TopKV2" and len(operation.outputs) == 2:
+            # All are sorted, beside their places.
             given, position = operation.inputs[0]
             size = operations[given].outputs[position] + 4 * math.prod(operations[given].shapes[position])
             operations[number] = replace(operation, outputs=(*operation.outputs, size))

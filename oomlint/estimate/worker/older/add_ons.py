@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from oomlint.estimate.worker.absent.stand_ins import Missing
+from oomlint.estimate.worker.older.finders import asked_last
 
 _LIBRARIES = ("tensorflow_addons", "keras_contrib")
 _OPTIMIZERS = {"AdamW": "AdamW", "LAMB": "Lamb", "LazyAdam": "Adam", "RectifiedAdam": "Adam", "SGDW": "SGD"}
@@ -55,14 +56,8 @@ def add_ons(keras: Any, assumptions: list[str]) -> Iterator[None]:
     if any(name not in sys.modules and find_spec(name) is not None for name in _LIBRARIES):
         yield
         return
-    finder = _Finder(_names(keras, assumptions))
-    sys.meta_path.append(finder)
-    try:
+    with asked_last(_Finder(_names(keras, assumptions)), *_LIBRARIES):
         yield
-    finally:
-        sys.meta_path.remove(finder)
-        for name in [one for one in sys.modules if one.partition(".")[0] in _LIBRARIES]:
-            del sys.modules[name]
 
 
 def _names(keras: Any, assumptions: list[str]) -> dict[str, Any]:

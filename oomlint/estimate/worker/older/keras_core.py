@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from oomlint.estimate.worker.older.finders import asked_last
+
 _ROOT = "keras_core"
 
 
@@ -49,13 +51,13 @@ def _today(name: str) -> str:
 @contextmanager
 def keras_core(assumptions: list[str]) -> Iterator[None]:
     """Inside, `import keras_core` gives Keras 3, unless Keras Core is installed."""
-    finder = _Core()
-    sys.meta_path.append(finder)
-    try:
+    if _ROOT in sys.modules or find_spec(_ROOT) is not None:
         yield
+        return
+    finder = _Core()
+    try:
+        with asked_last(finder, _ROOT):
+            yield
     finally:
-        sys.meta_path.remove(finder)
-        for name in [one for one in sys.modules if one.partition(".")[0] == _ROOT] if finder.used else ():
-            del sys.modules[name]
         if finder.used:
             assumptions.append("keras_core is taken as Keras 3, which it became")

@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 from oomlint.estimate.worker.older.convolutions import CONVOLUTIONS
 from oomlint.estimate.worker.older.experimental import experimental
+from oomlint.estimate.worker.older.finders import asked_last
 from oomlint.estimate.worker.older.layers import OF_OLD_KERAS, old_layers
 from oomlint.estimate.worker.older.names import namesakes, old_functions, old_helpers, signed
 from oomlint.estimate.worker.older.operations import understand_old_operations
@@ -160,8 +161,7 @@ def legacy_keras(assumptions: list[str]) -> Iterator[None]:
     used: set[str] = set()
     finder = _Finder(keras, used)
     with ExitStack() as stack:
-        sys.meta_path.append(finder)
-        stack.callback(sys.meta_path.remove, finder)
+        stack.enter_context(asked_last(finder))
         old_optimizers(keras, stack, used)
         old_layers(keras, used)
         own_variables(keras, stack, used)

@@ -99,14 +99,12 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             way = _leads_on(statement)
-            if statement.name == "__init__":
-                statement.body = [_begun(one) for one in statement.body]
+            _begin(statement)
             statement.body = _guarded(statement.body, way)
             return statement
         case ast.ClassDef() if trains_itself(statement):
             for method in statement.body:
-                if isinstance(method, ast.FunctionDef) and method.name == "__init__":
-                    method.body = [_begun(one) for one in method.body]
+                _begin(method)
             return statement  # a step that fails in part must not be estimated in part
         case ast.ClassDef():
             statement.body = [_member(one) for one in statement.body]
@@ -145,8 +143,13 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
     return statement
 
 
-def _begun(statement: ast.stmt) -> ast.stmt:
+def _begin(method: ast.stmt) -> None:
     """What an object begins with and reads from a file that is not there is not known; the rest of it is."""
+    if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+        method.body = [_begun(one) for one in method.body]
+
+
+def _begun(statement: ast.stmt) -> ast.stmt:
     match statement:
         case ast.Assign(value=ast.Call(func=called)) if dotted(called) != "open" and not _leads_on(statement):
             return _attempt(statement, "FileNotFoundError")

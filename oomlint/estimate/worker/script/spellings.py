@@ -109,7 +109,7 @@ def as_list(shape: Any) -> list[Any]:
 
 def rank(shape: Any) -> Any:
     """How many sizes a shape has: `x.shape.ndims`."""
-    return getattr(shape, "ndims", None) if hasattr(shape, "ndims") else len(shape)
+    return shape.ndims if hasattr(shape, "ndims") else len(shape)
 
 
 # What was taken to be as many as the script takes at most, and how many that is.

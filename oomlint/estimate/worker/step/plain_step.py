@@ -38,8 +38,7 @@ def _take_apart(made: Made) -> None:
     parts = [one for one in vars(made.model).values() if isinstance(one, keras.Model) and inputs_of(one)]
     parts = sorted({id(one): one for one in parts}.values(), key=lambda one: -int(one.count_params()))
     if parts:
-        compiled_with = [one for one in (getattr(made.model, "optimizer", None),) if one is not None]
-        optimizers: list[Any] = own_optimizers(made.model) or compiled_with
+        optimizers: list[Any] = own_optimizers(made.model) or [getattr(made.model, "optimizer", None)]
         given = [*optimizers, *[None] * len(parts)]
         made.optimizer, made.model = given[0], parts[0]
         made.others = list(zip(parts[1:], given[1:], strict=False))

@@ -215,8 +215,7 @@ def _of_input(subject: Any) -> tuple[int, ...]:
 
 def _given(request: Request, name: str, value: Any) -> Request:
     if isinstance(value, tuple):
-        dtype = "int32" if roles.is_indices(name) else "float32"
-        array = {"shape": value, "dtype": dtype, "below": None}
+        array = {"shape": value, "dtype": roles.usual_dtype(name), "below": None}
         return dataclasses.replace(request, data=request.data | {name: array})
     return dataclasses.replace(request, arguments=request.arguments | {name: value})
 

@@ -72,9 +72,9 @@ _INDICES = re.compile(
 )
 
 
-def is_indices(name: str) -> bool:
-    """Whether a name is what people call numbers that something is looked up by: a graph's edges are pairs of nodes."""
-    return _INDICES.fullmatch(name.lower()) is not None
+def usual_dtype(name: str) -> str:
+    """Of an array of that name: int32 for numbers that something is looked up by, as a graph's edges are."""
+    return "int32" if _INDICES.fullmatch(name.lower()) else "float32"
 
 
 def description(name: str, value: Any) -> str:
@@ -82,7 +82,8 @@ def description(name: str, value: Any) -> str:
     if not isinstance(value, tuple):
         return f"{name}={value}"
     whole = "x".join(str(1000 if size is None else size) for size in value)
-    return f"{name}={whole} int32" if is_indices(name) else f"{name}={whole}"
+    dtype = usual_dtype(name)
+    return f"{name}={whole}" if dtype == "float32" else f"{name}={whole} {dtype}"
 
 
 def example(name: str) -> str:
