@@ -70,6 +70,18 @@ def test_the_step_is_the_judge_of_what_a_model_is_called_on(tmp_path, monkeypatc
     assert held <= found.parts["input"] <= held + 4 * 256
 
 
+def test_what_a_step_asks_for_twice_is_held_once(tmp_path, monkeypatch):
+    """The edges are given to the model, and weigh the loss besides."""
+    asked = "self.edges, self.edges"
+    text = GRAPH.replace(
+        "y_pred=outputs)", f"y_pred=outputs) + tf.reduce_mean(tf.cast(tf.concat([{asked}], 0), 'float32'))"
+    )
+    assert asked in text
+    found = answered(tmp_path, text, monkeypatch, **given("nodes=2708x1433, edges=5429x2 int32"))
+    held = 4 * (2708 * 1433 + 5429 * 2 + 256 + 256)
+    assert held <= found.parts["input"] <= held + 4 * 256
+
+
 def test_what_nobody_knows_of_single_values_is_their_number(tmp_path, monkeypatch):
     subject = build(tmp_path, GRAPH, monkeypatch, **given("nodes=2708x1433, edges=5429x2 int32"))
     assert subject.data[0] == Spec((256,), "int32")

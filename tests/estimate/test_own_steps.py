@@ -347,6 +347,7 @@ def test_a_layer_that_learns_from_data_first_is_built_outside_of_the_step(tmp_pa
     from oomlint.estimate.worker.graph.engine import footprint
 
     subject = build(tmp_path, NORMALIZED, monkeypatch)
+    assert subject.model.scale.mean.numpy().shape == (1, 6)  # a tensor of a trace has no values
     found = footprint(subject, "graph")
     network = 4 * (6 * 5 + 5)
     # A mean and a variance of each column, and a count (an int64); the mean of the losses is a sum and a count.

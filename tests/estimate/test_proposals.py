@@ -32,6 +32,20 @@ def test_what_every_example_ends_at_is_what_is_said():
     assert "Mend it." in error.hint and "--arg" not in error.hint
 
 
+def test_a_library_that_is_not_installed_is_what_is_said():
+    """What a number in its place ends at is nothing that the script does."""
+    absent = EstimateError(
+        "ModuleNotFoundError: No module named 'pooling'",
+        "build",
+        "net.py",
+        2,
+        "Install pooling.",
+        asked="pooling",
+    )
+    end = ((("pooling", 10),), EstimateError("TypeError: 'int' object is not callable", "build", "net.py", 7))
+    assert told(absent, [end]) == absent
+
+
 def test_an_array_in_place_of_a_number_is_no_end_of_its_own():
     number = ((("size", 10),), EstimateError("ValueError: no axis 2", "build", "net.py", 7))
     array = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,9 @@ def test_keras_core_is_keras_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert tuple(subject.outputs.shape) == (16, 5)
     assert type(subject.model.optimizer).__name__ == "AdamW"
     assert "keras_core is taken as Keras 3, which it became" in subject.assumptions
+    assert not [
+        name for name in sys.modules if name.startswith("keras_core")
+    ]  # the next script may have its own
 
 
 _FUNCTIONAL = """
