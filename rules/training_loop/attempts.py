@@ -137,12 +137,8 @@ def ends_on_success(attempt: cst.Try, loop: cst.CSTNode) -> bool:
     if isinstance(loop, cst.While) and any(uses(cst.Arg(loop.test), name) for name in _written(good)):
         return True
     assert isinstance(loop, cst.For | cst.While)
-    seen = False
-    for statement in loop.body.body:
-        if seen and any(isinstance(node, cst.Break | cst.Return) for node in statements(statement)):
-            return True
-        seen = seen or statement is attempt
-    return False
+    _, after = _around(loop.body, attempt)
+    return any(isinstance(node, cst.Break | cst.Return) for part in after for node in statements(part))
 
 
 def _written(statements: list[cst.CSTNode]) -> list[str]:
@@ -228,7 +224,8 @@ def endless(item: Attempt, loop: Loop, reads: list[str]) -> bool:
         others = [name for name in names_of(node.test) if name not in tested]
         if not tested or others:
             return False
-    outside = [part for part in node.body.body if part is not attempt]
+    before, after = _around(node.body, attempt)
+    outside = [*before, *after]
     exits = [*statements(item.handler.body), *(small for part in outside for small in statements(part))]
     if any(isinstance(small, cst.Raise | cst.Return | cst.Break) for small in exits):
         return False
@@ -241,12 +238,33 @@ def endless(item: Attempt, loop: Loop, reads: list[str]) -> bool:
 
 def _prepared_behind(loop: cst.While, attempt: cst.Try) -> bool:
     """Whether something behind the `try` statement gives the next attempt another size than `max(...)` of one."""
-    body = loop.body.body
-    after = body[next(number for number, part in enumerate(body) if part is attempt) + 1 :]
+    _, after = _around(loop.body, attempt)
     return any(
         read_by_attempt(loop, attempt, name) and not all(_clamped(part, name) for part in after)
         for name in _written([small for part in after for small in statements(part)])
     )
+
+
+def _around(block: cst.BaseSuite, attempt: cst.Try) -> tuple[list[cst.CSTNode], list[cst.CSTNode]]:
+    """The statements before and behind a `try` in a loop's block: of the `with` or `if` that it stands under, too."""
+    way = _way_to(block, attempt)
+    before: list[cst.CSTNode] = [part for inner, number in way for part in inner.body[:number]]
+    return before, [part for inner, number in way for part in inner.body[number + 1 :]]
+
+
+def _way_to(node: cst.CSTNode, attempt: cst.Try) -> list[tuple[cst.BaseSuite, int]]:
+    """The blocks that hold an attempt, from the outside, and where in each; empty where none does."""
+    if isinstance(node, cst.BaseSuite):
+        for number, part in enumerate(node.body):
+            if part is attempt:
+                return [(node, number)]
+            if way := _way_to(part, attempt):
+                return [(node, number), *way]
+    elif isinstance(node, cst.If | cst.Else | cst.With | cst.Try | cst.ExceptHandler | cst.Finally):
+        for inner in node.children:
+            if way := _way_to(inner, attempt):
+                return way
+    return []
 
 
 def names_of(node: cst.CSTNode) -> list[str]:
