@@ -86,7 +86,7 @@ def _resets(use: Use, name: str, filling: cst.CSTNode | None) -> bool:
             cst.AssignTarget(),
             cst.Assign(value=cst.Call(func=cst.Attribute(attr=cst.Name("setdefault")))),
             *_,
-        ]:
+        ] | [cst.AnnAssign(value=cst.Call(func=cst.Attribute(attr=cst.Name("setdefault")))), *_]:
             return False  # the list that is kept under a key, and a new one for the first of it
         case [cst.AssignTarget() | cst.AnnAssign() as binding, *_] if binding.target is use.node:
             if any(isinstance(node, cst.For | cst.While) for node in use.around):

@@ -142,7 +142,9 @@ def _assigned(call: Call) -> cst.BaseExpression | None:
     """The right side of the statement that writes an item."""
     statement = call.statement.node if call.statement is not None else None
     match statement:
-        case cst.SimpleStatementLine(body=[cst.Assign(targets=[_], value=value)]):
+        case cst.SimpleStatementLine(
+            body=[cst.Assign(targets=[_], value=value) | cst.AnnAssign(value=value)]
+        ):
             return value
     return None
 

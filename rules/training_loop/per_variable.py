@@ -69,8 +69,9 @@ def is_one_per_tensor(trace: Trace, kept: Kept) -> bool:
 
 def is_the_same_each_round(trace: Trace, kept: Kept, loop: Loop | None) -> bool:
     """Whether a layer made out of sight is called on what no round changes: room in a model, for each of its blocks."""
-    maker, made = trace.maker(kept.value), kept.expression
+    maker = trace.maker(kept.value)
     layer = deref(maker.receiver) if maker is not None and maker.receiver is not None else None
+    made = maker.node if maker is not None else None  # the result may have got a name before it is kept
     if (
         loop is None
         or not isinstance(layer, Layer)
