@@ -22,7 +22,7 @@ from oomlint.dryrun.values.base import (
     merge,
     tags_of,
 )
-from oomlint.dryrun.values.indexing import few_tags
+from oomlint.dryrun.values.indexing import few_tags, sliced
 from oomlint.dryrun.values.program import Instance, Library
 from oomlint.dryrun.values.shapes import steps_of
 
@@ -99,6 +99,8 @@ def _sequence_item(value: Sequence, index: Value) -> Value:
                 return Unknown()
         count = _slice_count(value, bounds)
         tags = value.tags | few_tags(index) if count is None else value.tags
+        if count is None and value.length is None:
+            count = sliced(None, index)  # a batch of `names[i * n : (i + 1) * n]`, however many there are
         return Sequence(value.kind, element=value.any, count=count, tags=tags)
     return value.any
 

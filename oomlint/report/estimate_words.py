@@ -13,7 +13,7 @@ PROGRAM_WORDS = {
     "eager": "eagerly, operation by operation",
 }
 
-BACKEND_WORDS = {"tensorflow": "TensorFlow", "jax": "JAX"}
+BACKEND_WORDS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
 
 CERTAINTY_WORDS = {
     "exact": "counted, not estimated",

@@ -498,3 +498,25 @@ def test_what_is_not_known_times_a_number_may_be_anything() -> None:
     column, scaled = (as_array(one.value) for one in call.arguments)
     assert column is not None and column.shape is None
     assert scaled is not None and [one and one.value for one in scaled.shape or ()] == [6, 5]
+
+
+def test_a_batch_of_a_list_of_any_length_has_its_size():
+    """`names` holds what nobody knows: from i * n to (i + 1) * n it is n of them, if the list goes on so far."""
+    text = """\
+import glob
+import numpy as np
+def batch(i, n=12):
+    part = sorted(glob.glob("*.npy"))[i * n : (i + 1) * n]
+    np.zeros((len(part), 3))
+    np.array([float(len(name)) for name in part])
+def pairs(names, i, n=5):
+    part = names[i : i + n]
+    np.zeros((len(part), 2))
+    np.array([float(len(name)) for name, label in part])
+def half(names, i):
+    np.zeros((len(names[i:]), 4))
+"""
+    trace = dry_run(parse(document_from_text(text, "shapes.py")))
+    made = [as_array(call.result) for call in trace.calls("numpy.zeros", "numpy.array")]
+    shapes = sorted(str([None if one is None else one.value for one in array.shape]) for array in made)
+    assert shapes == ["[12, 3]", "[12]", "[5, 2]", "[5]", "[None, 4]"]

@@ -51,6 +51,49 @@ def test_an_object_that_yields_batches_keeps_their_size(tmp_path: Path, monkeypa
     assert any("12" in one and "Feed.batch_size" in one for one in subject.assumptions)
 
 
+def test_what_the_number_of_batches_is_counted_with_is_their_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import math
+        from tensorflow import keras
+
+        class Feed(keras.utils.Sequence):
+            def __init__(self, files, side, many):
+                self.files, self.side, self.many = files, side, many
+
+            def __len__(self):
+                return math.ceil(len(self.files) / self.many)
+
+            def __getitem__(self, index):
+                return read(self.files, index, self.many)
+
+        training, testing = Feed(names(), 24, many=12), Feed(more_names(), 24, many=5)
+        model = keras.Sequential([keras.Input((24, 24, 1)), keras.layers.Flatten(), keras.layers.Dense(2)])
+        model.compile("adam", "mse")
+        model.fit(training, validation_data=testing)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert tuple(subject.data[0].shape) == (12, 24, 24, 1)
+    assert any("12" in one and "Feed.many" in one for one in subject.assumptions)
+
+
+@pytest.mark.parametrize("said", ['config = {"batch": 12, "width": 4}', "BATCH = 12"])
+def test_a_batch_in_settings_is_its_size_where_it_is_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+):
+    text = f"""
+        from tensorflow import keras
+        from elsewhere import feed
+
+        {said}
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+        model.compile("adam", "mse")
+        model.fit(feed("train"), epochs=2)
+    """
+    assert tuple(build(tmp_path, text, monkeypatch).data[0].shape) == (12, 4)
+
+
 @pytest.mark.parametrize(
     ("second", "batch"),
     [("LAYERS = 3", 20), ("MINI_BATCH = 8", 20), ("batch_size = 8", 32)],

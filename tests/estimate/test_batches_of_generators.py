@@ -62,6 +62,24 @@ model.compile("sgd", "categorical_crossentropy")
             """,
             7,
         ),
+        (
+            """
+            class Batches(tf.keras.utils.Sequence):
+                def __init__(self, files, size):
+                    super().__init__()
+                    self.files, self.size = files, size
+
+                def __getitem__(self, number):
+                    part = self.files[number * self.size : (number + 1) * self.size]
+                    x, y = np.empty((len(part), 40, 48, 3)), np.empty((len(part), 2))
+                    for place, file in enumerate(part):
+                        x[place,] = np.load(file)
+                    return x, y
+            names = open("names.txt").read().split()
+            model.fit(Batches(list(zip(names, names)), 9))
+            """,
+            9,
+        ),
     ],
 )
 def test_a_generators_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str, batch: int):

@@ -217,6 +217,33 @@ def test_policy_strategy_and_environment_of_the_model_stay(tmp_path: Path):
     assert "best.h5" not in found.text
 
 
+def test_what_a_function_gave_with_the_model_may_share_its_layers(tmp_path: Path):
+    found = sliced(
+        tmp_path,
+        """
+        from tensorflow import keras
+        def make():
+            base = keras.applications.ResNet50(weights=None, include_top=False, input_shape=(64, 64, 3), pooling="avg")
+            base.trainable = False
+            names = ["a", "b"]
+            return keras.Model(base.input, keras.layers.Dense(5)(base.output)), base, names
+        for fold in range(5):
+            model, base, names = make()
+            model.compile("adam", "mse")
+            model.fit(data, epochs=2)
+            base.trainable = True
+            for layer in base.layers[:100]:
+                layer.trainable = False
+            names[0] = input()
+            model.compile("adam", "mse")
+            model.fit(data, epochs=9)
+        """,
+    )
+    text = lines(found)
+    assert text.index("base.trainable = True") < text.index("layer.trainable = False")
+    assert "names[0]" not in found.text
+
+
 def test_modules_of_the_project_are_sliced_too(tmp_path: Path):
     (tmp_path / "nets").mkdir()
     (tmp_path / "nets" / "__init__.py").write_text("from .small import *\n")

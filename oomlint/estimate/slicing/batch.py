@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from oomlint.dryrun.values.base import Const, Mapping, Value, deref
 from oomlint.dryrun.values.program import Instance
 from oomlint.estimate.slicing.arguments import defaults_of
@@ -17,6 +19,7 @@ from oomlint.estimate.slicing.functions import Functions, statements
 from oomlint.estimate.slicing.program import Scope, dotted, own_expressions, root_name
 from oomlint.estimate.slicing.trainings import Training
 from oomlint.estimate.slicing.ways import loops_around
+from oomlint.syntax.blocks import nodes
 
 if TYPE_CHECKING:
     from oomlint.dryrun import Trace
@@ -34,9 +37,16 @@ def find_batch(training: Training, trace: Trace, functions: Functions) -> None:
     training.batch, training.batch_named = _of_object(training, trace)
     if training.batch is None:
         training.batch = batch_expression(training, functions)
-        training.batch_named = "" if training.batch is None else ast.unparse(training.batch)
+        training.batch_named = _named(training.batch)
     if training.batch is None:
         training.batch, training.batch_named = _anywhere(trace)
+
+
+def _named(batch: ast.expr | None) -> str:
+    """How an expression is told as the place where the batch was found; a number names no place."""
+    if batch is None:
+        return ""
+    return "what makes its data" if isinstance(batch, ast.Constant) else ast.unparse(batch)
 
 
 def said_of_batch(training: Training, trace: Trace, functions: Functions) -> dict[str, str]:
@@ -74,7 +84,7 @@ def _anywhere(trace: Trace) -> tuple[int | None, str]:
     for assign in trace.assigns():
         name = assign.path.rpartition(".")[2]
         value = deref(assign.value)
-        ours = _SIZE.fullmatch(name) and not _OF_OTHERS.search(assign.path)
+        ours = (_SIZE.fullmatch(name) or name == "BATCH") and not _OF_OTHERS.search(assign.path)
         if ours and isinstance(value, Const) and type(value.value) is int:
             found.setdefault(value.value, assign.path)
         for size, where in _entries(value, assign.path):
@@ -91,7 +101,7 @@ def _entries(value: Value, path: str, depth: int = 2) -> Iterator[tuple[int, str
         where = f"{path}[{key!r}]"
         if (
             isinstance(key, str)
-            and _SIZE.fullmatch(key)
+            and (_SIZE.fullmatch(key) or key.lower() == "batch")
             and isinstance(held, Const)
             and type(held.value) is int
         ):
@@ -107,13 +117,32 @@ def _of_object(training: Training, trace: Trace) -> tuple[int | None, str]:
     )
     source = None if data is None else deref(data)
     if isinstance(source, Instance):
+        counted = _counted_by(source)
         for assign in trace.assigns():
             name = assign.path.rpartition(".")[2]
             value = deref(assign.value)
-            ours = assign.target is not None and deref(assign.target) is source and _SIZE.fullmatch(name)
-            if ours and isinstance(value, Const) and type(value.value) is int:
+            ours = assign.target is not None and deref(assign.target) is source
+            says = _SIZE.fullmatch(name) or name in counted
+            if ours and says and isinstance(value, Const) and type(value.value) is int:
                 return value.value, f"{source.cls.name}.{name}"
     return None, ""
+
+
+def _counted_by(source: Instance) -> set[str]:
+    """Its attributes that `__len__` divides by: `ceil(len(self.files) / self.bs)` is how many batches there are."""
+    methods = [
+        part
+        for cls in source.cls.ancestry()
+        for part in cls.node.body.body
+        if isinstance(part, cst.FunctionDef) and part.name.value == "__len__"
+    ]
+    return {
+        node.right.attr.value
+        for node in (nodes(methods[0]) if methods else ())
+        if isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Divide | cst.FloorDivide)
+        and isinstance(node.right, cst.Attribute)
+    }
 
 
 def batch_expression(training: Training, functions: Functions) -> ast.expr | None:

@@ -354,7 +354,7 @@ class Needs:
         return any(
             self.requires_from(name, scope, statement, shared)
             or (id(scope) not in self.on_path and name in scope.parameters)
-            for name in scope.taken_from(root)
+            for name in scope.taken_from(root, shared)
         )
 
     def _changes(self, call: ast.Call, scope: Scope, statement: ast.stmt) -> bool:

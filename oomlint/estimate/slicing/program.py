@@ -33,13 +33,22 @@ class Scope:
     owner: ast.ClassDef | None = None
     bound: set[str] = field(default_factory=set)
     taken: dict[str, set[str]] | None = None
+    given: dict[str, set[str]] = field(default_factory=dict)
 
-    def taken_from(self, name: str) -> set[str]:
-        """The name, and those it holds a part of: `for layer in model.layers`, `layer = model.layers[3]`."""
+    def taken_from(self, name: str, shared: bool = False) -> set[str]:
+        """The name, and those it holds a part of: `for layer in model.layers`, `layer = model.layers[3]`.
+
+        With `shared` also those that one call gave with it: `model, base = build()` may have layers in common.
+        """
         if self.taken is None:
             self.taken = {}
             for node in ast.walk(self.node):
                 match node:
+                    case ast.Assign(targets=[ast.Tuple(elts=elements)], value=ast.Call()):
+                        together = {one.id for one in elements if isinstance(one, ast.Name)}
+                        for given in together:
+                            self.given.setdefault(given, set()).update(together)
+                        continue
                     case ast.For(target=target, iter=value):
                         pass
                     case ast.Assign(
@@ -59,7 +68,8 @@ class Scope:
                         self.taken.setdefault(one.id, set()).update(names)
         found, stack = {name}, [name]
         while stack:
-            for other in self.taken.get(stack.pop(), ()):
+            last = stack.pop()
+            for other in (*self.taken.get(last, ()), *(self.given.get(last, ()) if shared else ())):
                 if other not in found:
                     found.add(other)
                     stack.append(other)

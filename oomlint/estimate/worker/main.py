@@ -113,7 +113,7 @@ def followed(subject: Subject, request: Request) -> None:
 
 def measured(subject: Subject, request: Request, started: float) -> Estimate:
     """What the engine says of a subject, as an answer to the request."""
-    from oomlint.estimate.worker.keras.compilation import program_of
+    from oomlint.estimate.worker.keras.compilation import chooses_torch, program_of
     from oomlint.estimate.worker.step.beside import together
     from oomlint.estimate.worker.step.plain_loss import or_plainly
 
@@ -145,7 +145,7 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
         engine=engine,  # type: ignore[arg-type]
         program=program,
         reason=reason,
-        backend=_backend(),
+        backend="torch" if chooses_torch(request) else _backend(),
         batch_size=_batch_of(subject),
         replicas=request.replicas,
         optimizer=_optimizer_of(subject),

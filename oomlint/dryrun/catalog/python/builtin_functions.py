@@ -26,6 +26,7 @@ from oomlint.dryrun.values.base import (
 )
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.devices import DeviceCount, DeviceList
+from oomlint.dryrun.values.indexing import sliced
 from oomlint.dryrun.values.program import Function, Instance, Method
 from oomlint.dryrun.values.shapes import dimension_at, number
 
@@ -106,6 +107,8 @@ def length(call: Call, run: Run) -> Value:
             count = Const(len(value.entries))
         case Const(value=str() | bytes() as text):
             count = computed(len(text), value)
+        case Unknown(taken=Slice() as part):
+            count = sliced(None, part)
         case DeviceList():
             return DeviceCount(value)
         case Instance():

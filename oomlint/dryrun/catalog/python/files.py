@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from oomlint.dryrun.catalog.arrays.making import tags_of_all
 from oomlint.dryrun.catalog.python.builtin_functions import computed
 from oomlint.dryrun.catalog.registry import Iteration, attribute, duck, function, iteration, method, operator
-from oomlint.dryrun.values.base import NONE, Const, Sequence, Unknown, Value, deref, tags_of
+from oomlint.dryrun.values.base import NONE, Const, Sequence, Slice, Unknown, Value, deref, tags_of
+from oomlint.dryrun.values.indexing import sliced
 
 if TYPE_CHECKING:
     from oomlint.dryrun.interpreter import Run
@@ -206,11 +207,11 @@ def opened(call: Call, run: Run) -> Value:
 
 @iteration(Unknown)
 def lines_of(value: Value, run: Run) -> Iteration:
-    """A file that is read as text goes by lines; of other unknowns nothing is known."""
+    """A file that is read as text goes by lines; of other unknowns a window (`x[i : i + n]`) has n items."""
     assert isinstance(value, Unknown)
     if value.type == TEXT_FILE:
         return Iteration(element=Unknown(type="str", tags=value.tags))
-    return Iteration(element=None)
+    return Iteration(count=sliced(None, value.taken) if isinstance(value.taken, Slice) else None)
 
 
 @duck

@@ -27,6 +27,11 @@ def program_of(subject: Subject, request: Request) -> tuple[Program, str]:
         return "eager", by_hand if subject.one_step else "the model is compiled with run_eagerly=True"
     if request.jit == "off":
         return plain, "--jit off"
+    if request.jit != "on" and chooses_torch(request):
+        return plain, (
+            "Keras compiles no step with XLA on PyTorch: estimated as TensorFlow's graph without XLA, which keeps "
+            "much the same tensors"
+        )
     refusing = _refusing(model)
     asked = "auto" if request.names.get("jit") == "lost" else asked_jit(model)
     if request.jit == "on" or asked is True:
@@ -46,6 +51,11 @@ def program_of(subject: Subject, request: Request) -> tuple[Program, str]:
     if backend_name() == "tensorflow" and _is_deterministic():
         return "graph", "Keras compiles no step with XLA while op determinism is on"
     return "xla", "Keras 3 compiles the training step with XLA on a GPU (jit_compile='auto')"
+
+
+def chooses_torch(request: Request) -> bool:
+    """Whether the script trains on PyTorch, and nobody asked for another backend: its step is not traced itself."""
+    return request.backend == "auto" and request.names.get("backend") == "torch"
 
 
 def asked_jit(model: Any) -> Any:
