@@ -172,16 +172,11 @@ def _variables(trace: Trace, makers: list[Call]) -> Iterator[Finding]:
 
 
 def _before(trace: Trace, candidates: list[Call], call: Call) -> Call | None:
-    """The first of the candidates that has always run by then."""
+    """The first of the candidates, one of which has always run by then."""
     imported = gpu_setup.uncalled(call.context) is not None and trace.guarded_main
-    before = (
-        candidate
-        for candidate in candidates
-        if gpu_setup.always_before(trace, candidate, call)
-        # What runs under `__main__` has not run when somebody imports the function.
-        and not (imported and gpu_setup.uncalled(candidate.context) is None)
-    )
-    return min(before, key=trace.position, default=None)
+    # What runs under `__main__` has not run when somebody imports the function.
+    seen = [one for one in candidates if not (imported and gpu_setup.uncalled(one.context) is None)]
+    return gpu_setup.first_before(trace, seen, call)
 
 
 def _forced(trace: Trace, cause: Call) -> bool:

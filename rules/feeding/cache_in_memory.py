@@ -282,6 +282,7 @@ def _order(trace: Trace, call: Call, dataset: Dataset) -> Finding | None:
         or not on_one_way(stage, call)
         or stage.const("reshuffle_each_iteration", True) is False
         or since(dataset, "cache") is not None
+        or _is_given_to_validate(trace, call)  # which order it is validated in is no matter
     ):
         return None
     for event, _ in uses_of(trace, call):

@@ -65,16 +65,51 @@ def always_before(trace: Trace, earlier: Call, later: Call) -> bool:
 
     That there is a GPU is no condition here: without one there is nothing to set up.
     """
+    return _tests_between(trace, earlier, later) == []
+
+
+def first_before(trace: Trace, candidates: list[Call], later: Call) -> Call | None:
+    """The first of these calls if, whichever way the script goes, one of them has run by the later one.
+
+    A strategy for one device on one side of a test and one for several on the other: devices are made either way.
+    """
+    tests = [(call, _tests_between(trace, call, later)) for call in sorted(candidates, key=trace.position)]
+    known = [(call, between) for call, between in tests if between is not None]
+    first = next((call for call, between in known if not between), None)
+    if first is not None:
+        return first
+    return known[0][0] if _covered([between for _, between in known]) else None
+
+
+def _covered(ways: list[list[Branch]]) -> bool:
+    """Whether one of these ways, each a list of sides of tests from the outermost on, is always taken."""
+    if any(not way for way in ways):
+        return True
+    for test in {id(way[0].test_node): way[0].test_node for way in ways}.values():
+        sides = [
+            [way for way in ways if way[0].test_node is test and way[0].taken is side]
+            for side in (True, False)
+        ]
+        if test is not None and all(ones and _covered([way[1:] for way in ones]) for ones in sides):
+            return True
+    return False
+
+
+def _tests_between(trace: Trace, earlier: Call, later: Call) -> list[Branch] | None:
+    """The sides of tests that the earlier call is on and the later one is not; None if they have no such order."""
     if trace.position(earlier) >= trace.position(later):
-        return False
+        return None
     around = {id(frame) for frame in later.context.frames()}
     child = earlier.context.role("child-process")
     if child is not None and id(child) not in around:
-        return False  # what a child process makes is its own
-    if any(id(branch) not in around and not _there(branch) for branch in earlier.context.all(Branch)):
-        return False
+        return None  # what a child process makes is its own
     one, two = uncalled(earlier.context), uncalled(later.context)
-    return one is None or one is two
+    if one is not None and one is not two:
+        return None
+    between = [
+        branch for branch in earlier.context.all(Branch) if id(branch) not in around and not _there(branch)
+    ]
+    return between[::-1]
 
 
 def _there(branch: Branch) -> bool:

@@ -68,9 +68,9 @@ def img_to_array(call: Call, run: Run) -> Value:
     shape = image.shape
     if shape is not None and len(shape) == 2:
         shape = (*shape, Const(1))
-    return replace(
-        image, library="numpy", shape=shape, dtype=name, origin=step(call), tags=image.tags | DECODED
-    )
+    # An array of numbers that were no picture's, such as a row of a table, has not been read from a file of its own.
+    tags = image.tags if image.library == "numpy" else image.tags | DECODED
+    return replace(image, library="numpy", shape=shape, dtype=name, origin=step(call), tags=tags)
 
 
 @function("keras.utils.array_to_img", parameters="x")
