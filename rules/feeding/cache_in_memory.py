@@ -78,6 +78,7 @@ from oomlint.dryrun.queries.pipelines import (
     stage_name,
     uses_of,
 )
+from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import Size
 from oomlint.dryrun.trace import Call, Iterate
 from oomlint.dryrun.values.arrays import Array
@@ -300,7 +301,7 @@ def _order(trace: Trace, call: Call, dataset: Dataset) -> Finding | None:
 def _incomplete(trace: Trace, call: Call) -> Finding | None:
     uses = [(event, dataset) for event, dataset in uses_of(trace, call) if dataset.stages[-1] is call]
     takes = [event for event, _ in uses if isinstance(event, Call) and stage_name(event) == "take"]
-    if len(uses) != 1 or len(takes) != 1:
+    if len(uses) != 1 or len(takes) != 1 or in_test(call):
         return None
     wanted, whole = takes[0].const("count"), received(takes[0])
     count = whole.count if whole is not None else None

@@ -210,7 +210,7 @@ def _returned(call: Call) -> tuple[str, str] | None:
 
 def _renewed(trace: Trace, call: Call, loop: Loop) -> bool:
     """Whether the loop cuts the array back, or begins it anew in every round."""
-    target = _target(call)
+    target, around = _target(call), {id(frame) for frame in call.context.frames()}
     bound = next((at for at in trace.assigns() if at.index > call.index and at.path == target), None)
     for assign in trace.assigns():
         if assign.path != target or loop not in assign.context.loops() or assign is bound:
@@ -219,7 +219,9 @@ def _renewed(trace: Trace, call: Call, loop: Loop) -> bool:
         if cut is not None and cut.node is call.node:
             continue  # the same line in another round
         own = cut is not None and cut.name == "operator.getitem" and cut.path == target
-        if own or (assign.context.innermost(Loop) is loop and list(assign.context.since(loop)) == []):
+        # Under no test but those that it grows under, too.
+        always = all(id(frame) in around for frame in assign.context.since(loop))
+        if own or (assign.context.innermost(Loop) is loop and always):
             return True
     return False
 

@@ -70,6 +70,7 @@ import libcst as cst
 
 from oomlint.dryrun.queries.graph_growth import INITIALIZERS, Growth, graph_growth
 from oomlint.dryrun.queries.hoisting import movable, outermost_here
+from oomlint.dryrun.values.base import Sequence, deref
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import InsertBefore, MoveBefore, Replace
 from oomlint.syntax.uses import uses
@@ -93,6 +94,7 @@ HELP = (
     "build it once before the loop, feed what changes through a placeholder, and call `graph.finalize()` so that a "
     "late operation raises"
 )
+FEW_PARTS = 10  # written out: the layers that a loss is put together from
 FEW_ROUNDS = 100  # an initializer is a single node: nobody notices that many
 # Moved, these would still be wrong: their variables have to be there before the initializer runs.
 MAKES_VARIABLES = ("minimize", "apply_gradients", "Variable", "_initializer", "Saver")
@@ -101,6 +103,8 @@ MAKES_VARIABLES = ("minimize", "apply_gradients", "Variable", "_initializer", "S
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Each statement that adds to the graph, once."""
     for found in graph_growth(trace):
+        if _puts_together(found):
+            continue
         evidence = []
         if found.loop is not None:
             evidence.append(Evidence("the loop", found.loop.place))
@@ -117,6 +121,17 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
             fix=None if found.whole or found.loop is None else _fix(trace, found, found.loop),
             severity=Severity.NOTE if _is_little(found) else None,
         )
+
+
+def _puts_together(found: Growth) -> bool:
+    """Whether a few parts are written out, once, and what the loop makes of each is a few operations.
+
+    An optimizer for each of them is more than that.
+    """
+    parts = deref(found.loop.iterable) if found.loop is not None and found.loop.iterable is not None else None
+    few = found.rounds is not None and found.rounds <= FEW_PARTS
+    heavy = found.whole or any(name in found.op.name for name in MAKES_VARIABLES)
+    return isinstance(parts, Sequence) and parts.items is not None and few and not heavy
 
 
 def _is_little(found: Growth) -> bool:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from oomlint.dryrun.catalog.arrays.creation import asked
-from oomlint.dryrun.catalog.arrays.making import loaded, made, step
+from oomlint.dryrun.catalog.arrays.making import PART, loaded, made, step
+from oomlint.dryrun.catalog.arrays.methods import reshaped
 from oomlint.dryrun.catalog.python.files import text_of
 from oomlint.dryrun.catalog.registry import Iteration, function, item, iteration, method, operator
 from oomlint.dryrun.values.arrays import Array
-from oomlint.dryrun.values.base import Const, Mapping, Unknown, Value, deref
+from oomlint.dryrun.values.base import Const, Mapping, Slice, Unknown, Value, deref
 from oomlint.dryrun.values.dtypes import dtype_of
 from oomlint.dryrun.values.shapes import dim_of, number, shape_of
 
@@ -128,7 +129,11 @@ def unpickle(call: Call, run: Run) -> Value:
 
 @item(Unpickled)
 def unpickled_item(value: Value, key: Value, call: Call, run: Run) -> Value:
-    """A part of it."""
+    """A part of it; rows up to or from some number are no longer the whole."""
+    assert isinstance(value, Unpickled)
+    bounds = (key.start, key.stop) if isinstance(key, Slice) else ()
+    if any(isinstance(bound, Const) and isinstance(bound.value, int) for bound in bounds):
+        return replace(value, tags=value.tags | {PART})
     return value
 
 
@@ -162,6 +167,8 @@ def unpickled_method(call: Call, run: Run) -> Value:
     """What arrays and dictionaries can do."""
     value = call.receiver
     assert isinstance(value, Unpickled)
+    if call.name.endswith("reshape"):
+        return reshaped(replace(call, receiver=value.array), run)
     return value if call.name.endswith(("get", "pop")) else value.array
 
 
