@@ -210,15 +210,19 @@ def _fix(call: Call) -> Fix | None:
     ):
         return None
     outputs = deref(model.outputs) if isinstance(model, Model) and model.outputs is not None else None
-    if "" in call.targets or isinstance(outputs, Sequence | Mapping) or _is_taken_apart(call):
+    one = outputs is not None
+    if "" in call.targets or isinstance(outputs, Sequence | Mapping) or _is_taken_apart(call, one):
         return None  # several outputs
     source = call.source
     text = f"{source.code(node.func.value)}({source.code(first.value)}, training=False).numpy()"
     return Fix("call the model itself", Safety.UNSAFE, (Replace(call.place, text),))
 
 
-def _is_taken_apart(call: Call) -> bool:
-    """Whether the result is a dictionary, or several, as what follows uses it (`found["boxes"]`, `a, b = found`)."""
+def _is_taken_apart(call: Call, one: bool) -> bool:
+    """Whether the result is a dictionary, or several, as what follows uses it (`found["boxes"]`, `a, b = found`).
+
+    Where it is not known to be one array, going through it or counting it looks like several, too.
+    """
     function = call.context.function()
     block = function.node if function is not None else call.source.module
     for use in uses(block, call.targets[0]) if call.targets else ():
@@ -226,5 +230,15 @@ def _is_taken_apart(call: Call) -> bool:
             case [cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString()))]), *_]:
                 return True
             case [cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple() | cst.List())]), *_]:
+                return True
+            case [cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Name()))]), *_] if (
+                not one
+            ):
+                return True
+            case [cst.Call(func=cst.Name(value="len" | "zip" | "enumerate")), *_] if not one:
+                return True
+            case [cst.Arg(), cst.Call(func=cst.Name(value="len" | "zip" | "enumerate")), *_] if not one:
+                return True
+            case [(cst.For() | cst.CompFor()) as loop, *_] if not one and loop.iter is use.node:
                 return True
     return False
