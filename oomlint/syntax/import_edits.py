@@ -30,6 +30,9 @@ def add_import(layout: Layout, place: cst.CSTNode, statement: str) -> list[TextE
     if all(any(_serves(binding, want) for binding in present) for want in wanted):
         return []
     last = _last_import(module.body[:own])
+    if own and _imports(module.body[own]) and module.body[own - 1] is not last:
+        # Settings that stand above an import (`os.environ[...]`, what a notebook installs) are for this one, too.
+        return insert_before(layout, anchor(layout, module.body[own]), [statement], blank=False)
     if last is not None:
         return insert_after(layout, anchor(layout, last), [statement])
     below = next(
