@@ -74,8 +74,9 @@ from oomlint.dryrun.queries.unit_tests import in_test
 from oomlint.dryrun.sizes import human
 from oomlint.dryrun.trace import Loop, Within
 from oomlint.dryrun.values.arrays import Array, shape_text
-from oomlint.dryrun.values.base import deref
+from oomlint.dryrun.values.base import Value, deref
 from oomlint.dryrun.values.data import Dataset
+from oomlint.dryrun.values.shapes import number
 from oomlint.dryrun.values.training import Gradients, Tape
 from oomlint.findings.model import Evidence, Finding, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import Replace
@@ -222,8 +223,16 @@ def _is_modest(kept: keeping.Kept, times: int | None) -> bool:
     """Whether a loop of known length keeps little, or of unknown size but only some dozens."""
     size = kept.value.size if isinstance(kept.value, Array) else None
     if times is None:
-        return size is not None and size.bytes <= SMALL
+        return (size is not None and size.bytes <= SMALL) or _is_a_number_a_row(kept.value)
     return times <= DOZENS if size is None else size.bytes * times < LITTLE
+
+
+def _is_a_number_a_row(value: Value) -> bool:
+    """Whether each is one number for each row of a batch of unknown length: a class, a token, a loss."""
+    shape = value.shape if isinstance(value, Array) else None
+    return (
+        bool(shape) and shape is not None and shape[0] is None and all(number(dim) == 1 for dim in shape[1:])
+    )
 
 
 def _fix(fate: Fate, kept: keeping.Kept, scalar: bool) -> Fix | None:
