@@ -6,8 +6,11 @@ import ast
 
 # Any attribute, as an effect of a function: which it is only a run tells. Somebody always needs one.
 ANY = "*"
-# Keras reads a model's `optimizer`, which a `compile` of the script's own may set, and whether a layer is `trainable`.
-ALWAYS = frozenset({ANY, "__dict__", "optimizer", "trainable"})
+# Keras reads a model's `optimizer`, which a `compile` of the script's own may set, and whether a layer is `trainable`;
+# of a cell what it hands on from step to step, of any layer whether masks go through it and numbers are cast for it.
+ALWAYS = frozenset(
+    {ANY, "__dict__", "optimizer", "trainable", "state_size", "output_size", "supports_masking", "autocast"}
+)
 
 
 def set_by(call: ast.Call) -> tuple[ast.expr, str] | None:

@@ -72,9 +72,16 @@ def trainings_of(trace: Trace, program: Program, known: Known) -> list[Training]
     written = [one for one in _written(program) if (id(one.unit), one.line) not in seen]
     if not found and not written and program.read_on():
         written = list(_written(program))  # in a module of a module: a class that fits, and its base
+    written = _without_wrappers(found, written)
     if not found and not written:
         written = list(_gradients(program))
     return [*found, *written] if found or written else list(_made(program))
+
+
+def _without_wrappers(found: list[Training], written: list[Training]) -> list[Training]:
+    """Those whose call is not on the way to another: `reader.fit(...)` may be a method of the script's that fits."""
+    ways = {id(step.call) for one in (*found, *written) for step in one.way[:-1] if step.call is not None}
+    return [one for one in written if id(one.way[-1].call) not in ways]
 
 
 def _batches(trace: Trace) -> dict[int, tuple[Any, int | None]]:

@@ -95,11 +95,32 @@ def classes_of(function: ast.expr, scope: Scope, functions: Functions) -> list[a
     name = dotted(function.value) if isinstance(function, ast.Attribute) else ""
     found: list[ast.ClassDef] = []
     for value in _bound_to(name, scope):
-        made = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
-        known = functions.definition(scope.unit, made, scope) if made else None
-        if known is None or not isinstance(known[1], ast.ClassDef):
+        classes = _made_by(value, scope, functions)
+        if not classes:
             return []
-        found += _with_bases(known[0], known[1], functions)
+        found += classes
+    return found
+
+
+def _made_by(value: ast.expr | None, scope: Scope, functions: Functions, deep: int = 2) -> list[ast.ClassDef]:
+    """The class, with those it inherits, that a call makes an object of, itself or as all that a function returns."""
+    made = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
+    unit, node = (functions.definition(scope.unit, made, scope) if made else None) or (None, None)
+    if unit is None or node is None:
+        return []
+    if isinstance(node, ast.ClassDef):
+        return _with_bases(unit, node, functions)
+    inner = unit.scopes.get(id(node))
+    if not isinstance(node, ast.FunctionDef) or inner is None or not deep:
+        return []
+    found: list[ast.ClassDef] = []
+    for one in statements(node.body):
+        if isinstance(one, ast.Return):
+            bound = _bound_to(one.value.id, inner) if isinstance(one.value, ast.Name) else [one.value]
+            classes = [_made_by(each, inner, functions, deep - 1) for each in bound]
+            if not classes or not all(classes):
+                return []
+            found += [each for several in classes for each in several]
     return found
 
 

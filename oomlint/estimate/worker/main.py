@@ -168,6 +168,7 @@ def measured(subject: Subject, request: Request, started: float) -> Estimate:
 
 
 def _footprint(subject: Subject, request: Request, program: str, reason: str) -> tuple[str, Footprint]:
+    from oomlint.estimate.worker.graph import of_data
     from oomlint.estimate.worker.xla import engine as xla
 
     missing = xla.available()
@@ -178,7 +179,10 @@ def _footprint(subject: Subject, request: Request, program: str, reason: str) ->
         raise EstimateError(message, "engine", hint="Leave --engine out, or force XLA with --jit on.")
     if program == "xla" and request.engine != "graph":
         if not missing:
-            return "xla", xla.footprint(subject, request.gpu, request.usable_bytes)
+            found = xla.footprint(subject, request.gpu, request.usable_bytes)
+            if subject.mode == "train" and not found.parts["activations"] + found.parts["gradients"]:
+                of_data.require_in_trace(subject)
+            return "xla", found
         subject.assumptions.append(f"engine graph in place of xla: {missing}")
     if program == "eager" and _backend() == "jax":
         message = f"on JAX the step runs operation by operation, which no engine follows: {reason}"

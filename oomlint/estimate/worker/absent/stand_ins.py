@@ -295,6 +295,11 @@ class Sizes(tuple[Any, ...]):
         return len(self)
 
 
+# Data as it usually is: a vocabulary of 10,000, sequences of 100, 16 features.
+USUAL = {
+    "x": Data((1000, 100, 16), "int32", "x", 10_000),
+    "y": Data((1000,), "int32", "y", 10),
+}
 # What `--arg` gave, for names that stand inside an expression.
 GIVEN: dict[str, Any] = {}
 # Names that count classes, as the script computes them.

@@ -10,7 +10,9 @@ from oomlint.estimate.errors import EstimateError
 from oomlint.estimate.worker.graph.kinds import LOOPS, NOTHING
 from oomlint.estimate.worker.graph.operations import Program
 from oomlint.estimate.worker.graph.parts import BACKWARD
+from oomlint.estimate.worker.graph.tracing import traced
 from oomlint.estimate.worker.keras.generation import tree
+from oomlint.estimate.worker.keras.weightless import backend_name
 from oomlint.estimate.worker.subject import Subject
 
 
@@ -22,6 +24,12 @@ def require_gradients_of_data(step: Program, subject: Subject) -> None:
     message = "the step, as it was traced, takes no gradient of anything that depends on its data"
     hint = "Give the loss that the script trains with: --loss mean_squared_error, for example."
     raise EstimateError(message, "engine", hint=hint)
+
+
+def require_in_trace(subject: Subject) -> None:
+    """The same where the step was compiled and not traced: of TensorFlow's it is traced for that."""
+    if backend_name() == "tensorflow":
+        require_gradients_of_data(traced(subject), subject)
 
 
 def learns_of_data(step: Program) -> bool:

@@ -63,7 +63,14 @@ def standing_in(request: Request) -> Iterator[None]:
                 if hasattr(module, name):
                     stand_in = type(name, (_OneOfThem,), {"count": max(1, request.replicas)})
                     stack.enter_context(patch.object(module, name, stand_in))
+        resolvers = distribute.cluster_resolver
+        stack.enter_context(patch.object(resolvers, "TPUClusterResolver", _no_tpu))
         yield
+
+
+def _no_tpu(*args: Any, **kwargs: Any) -> Any:
+    """What asks for a TPU, by a name in the network perhaps, gets the answer of a machine that has none."""
+    raise ValueError("Please provide a TPU Name to connect to.")
 
 
 def distributed(request: Request) -> str:
@@ -81,6 +88,9 @@ def words(request: Request, batch: int) -> Iterator[str]:
     """What the answer assumes about replicas."""
     name = request.names.get("strategy")
     if not name:
+        return
+    if name == "TPUStrategy":
+        yield f"the script trains on a TPU, whose cores share the batch: estimated is one GPU with all {batch} samples"
         return
     count = request.names.get("strategy:count")
     whole = request.names.get("strategy:whole") and request.batch_size is None

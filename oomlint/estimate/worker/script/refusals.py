@@ -8,6 +8,9 @@ import re
 from pathlib import Path
 
 from oomlint.estimate.errors import EstimateError, words_of
+from oomlint.estimate.worker.absent.stand_ins import USUAL
+from oomlint.estimate.worker.values import roles
+from oomlint.estimate.worker.values.sizes import usual_size
 
 _ABSENT = re.compile(r"No module named '([\w.]+)'")
 _IMPORT = re.compile(r"\s*(?:import|from)\s+(\w[\w.]*)")
@@ -22,6 +25,20 @@ def refused(error: BaseException, file: str | None, line: int | None) -> Estimat
     if "Layer.__init__() takes 1 positional argument" in words:
         hint = "Keras 3 refuses that as well: `super().__init__(**kwargs)` takes no other since Keras 2."
     return EstimateError(f"{type(error).__name__}: {words}", "build", file, line, hint)
+
+
+def instead_of(cause: BaseException, names: list[str]) -> tuple[str, ...]:
+    """For which of the names, the last of which is what failed, a value may be given in an exception's place.
+
+    What a library gives that is not installed is a function or a class, and no number stands for it; data may come
+    from a module that is not there.
+    """
+    if not isinstance(cause, ImportError):
+        return tuple(names)
+    if (cause.name or "").startswith(("keras", "tensorflow")):
+        return ()
+    data = [one for one in names[-1:] if roles.value(one, USUAL) is not None or usual_size(one) is not None]
+    return (*names[:-1], *data)
 
 
 def not_imported(error: BaseException, file: str | None, line: int | None) -> EstimateError | None:

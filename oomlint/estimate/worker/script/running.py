@@ -35,7 +35,7 @@ from oomlint.estimate.worker.script import (
 from oomlint.estimate.worker.script.guards import FAILED, compiled
 from oomlint.estimate.worker.script.harmless import harmless
 from oomlint.estimate.worker.script.making import Made
-from oomlint.estimate.worker.script.refusals import refused
+from oomlint.estimate.worker.script.refusals import instead_of, refused
 from oomlint.estimate.worker.values import classes, lengths, project_values, roles
 from oomlint.estimate.worker.values.option_names import plain_name
 
@@ -284,10 +284,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
             )
         if before is None:
             broken = _broken(cause, path, failures, value.oomlint_line or None)
-            of_keras = isinstance(cause, ImportError) and (cause.name or "").startswith(
-                ("keras", "tensorflow")
-            )
-            broken.instead = broken.instead or (() if of_keras else tuple(names))
+            broken.instead = broken.instead or instead_of(cause, names)
             return broken
         if not before.oomlint_line:
             before.oomlint_line = value.oomlint_line

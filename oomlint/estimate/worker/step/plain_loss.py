@@ -44,7 +44,7 @@ def or_plainly(subject: Subject, estimated: Callable[[], _Answer]) -> _Answer:
             ) from error
         ways = [_without_metrics, _with_usual_loss]
         if _takes_numbers_of_classes(subject):
-            ways.insert(0, _with_numbers_of_classes)
+            ways[:0] = [_with_numbers_of_classes, _with_numbers_in_rows_of_one]
         for without in ways:
             subject.data, subject.assumptions[:] = before[0], before[1]
             try:
@@ -65,10 +65,16 @@ def _takes_numbers_of_classes(subject: Subject) -> bool:
     if not isinstance(target, Spec) or len(target.shape) < 2 or not target.dtype.startswith("float"):
         return False
     loss = _loss_of(subject)
-    try:
-        text = inspect.getsource(loss if hasattr(loss, "__name__") else type(loss))
-    except (OSError, TypeError):
-        return False
+    # Of a class of the script itself Python finds no text, of its methods it does.
+    routines = (
+        [loss] if inspect.isroutine(loss) else list(filter(inspect.isroutine, vars(type(loss)).values()))
+    )
+    text = ""
+    for one in routines:
+        try:
+            text += inspect.getsource(one)
+        except (OSError, TypeError):
+            continue
     return _OF_NUMBERS.search(text) is not None
 
 
@@ -76,6 +82,12 @@ def _with_numbers_of_classes(subject: Subject) -> str:
     target = subject.data[1]
     subject.data = (subject.data[0], Spec(target.shape[:-1], "int32"))
     return "labels are the numbers of classes: with those the script's loss can be traced"
+
+
+def _with_numbers_in_rows_of_one(subject: Subject) -> str:
+    said = _with_numbers_of_classes(subject)
+    subject.data = (subject.data[0], Spec((*subject.data[1].shape, 1), "int32"))
+    return said
 
 
 def _loss_of(subject: Subject) -> Any:

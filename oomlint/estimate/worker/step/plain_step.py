@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from typing import Any
 
 from oomlint.estimate.worker.keras.generation import inputs_of, keras_of
 from oomlint.estimate.worker.keras.state import own_optimizers
 from oomlint.estimate.worker.script.making import Made
+from oomlint.estimate.worker.sources import source_of
 from oomlint.estimate.worker.step.compiling import own_step
 
 # What a class of the user's own may have in place of Keras' that only its own step makes sense of.
@@ -19,6 +21,10 @@ def make(made: Made) -> None:
     made.step, made.rest = None, ()
     if made.has_no_call:
         _take_apart(made)
+    elif (part := _only_part(made.model)) is not None:
+        made.optimizer = made.optimizer or next(iter(own_optimizers(made.model)), None)
+        made.optimizer = made.optimizer or getattr(made.model, "optimizer", None)
+        made.model, made.by_hand = part, made.by_hand or "graph"
     model = made.model
     optimizers = [getattr(model, "optimizer", None), *own_optimizers(model)]
     made.optimizer = made.optimizer or next((one for one in optimizers if one is not None), None)
@@ -31,6 +37,30 @@ def make(made: Made) -> None:
     for name in ("optimizer", "loss", "_compile_loss", "_compile_metrics"):
         if getattr(model, name, None) is not None:
             object.__setattr__(model, name, None)
+
+
+def _only_part(model: Any) -> Any:
+    """The one model in a model that its own step calls, where that calls not the model itself: `self.net(pictures)`.
+
+    What such a class's `call` does is for those who use it, and nothing may be learned of it: boxes are decoded there.
+    """
+    step = source_of(getattr(type(model), "train_step", None)) if own_step(model) else None
+    if step is None:
+        return None
+    called = [one.func for one in ast.walk(step) if isinstance(one, ast.Call)]
+    if any(ast.unparse(one) in ("self", "self.call", "self.__call__") for one in called):
+        return None
+    names = {
+        one.attr
+        for one in called
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self"
+    }
+    parts = {id(part): part for name in names if _is_model(part := getattr(model, name, None), model)}
+    return next(iter(parts.values())) if len(parts) == 1 else None
+
+
+def _is_model(value: Any, model: Any) -> bool:
+    return isinstance(value, keras_of(model).Model)
 
 
 def _take_apart(made: Made) -> None:

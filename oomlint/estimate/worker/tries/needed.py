@@ -280,14 +280,14 @@ def _examples_of(
         return
     for example in stand_ins.examples_of(name)[:4]:
         yield name, example
-    if is_model(name):
+    if is_model(name) or _OF_A_PAIR.fullmatch(name.lower()):
         return  # it is what is to be made
     if name in stand_ins.SPACES:
         yield name, 4
         return
     if name.endswith("shape"):
         yield from ((name, sample) for sample in _SAMPLES)
-    role = roles.value(name, USUAL)
+    role = roles.value(name, stand_ins.USUAL)
     side = side_of(name)
     if side is not None:
         yield name, 3 if side == 2 else 224
@@ -306,11 +306,7 @@ def _examples_of(
     yield name, (1000, 16)
 
 
+# Networks that learn from each other; no size is called so.
+_OF_A_PAIR = re.compile(r"(?:\w+_)?(?:generator|discriminator|critic|actor)(?:_?[a-z0-9])?")
 # Channels, sides and scales of pictures, in names of more words: `number_channels`, `lr_height`, `upscale_factor`.
 _OF_PICTURES = re.compile(r"\w+_(channels?)|\w+_(height|width|rows|cols)|(\w*scale|\w*factor)")
-
-# Data as it usually is: a vocabulary of 10,000, sequences of 100, 16 features.
-USUAL = {
-    "x": stand_ins.Data((1000, 100, 16), "int32", "x", 10_000),
-    "y": stand_ins.Data((1000,), "int32", "y", 10),
-}

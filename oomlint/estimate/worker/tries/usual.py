@@ -11,7 +11,6 @@ from typing import Any
 from oomlint.estimate.request import Request
 from oomlint.estimate.worker.absent import stand_ins
 from oomlint.estimate.worker.absent.stand_ins import Missing
-from oomlint.estimate.worker.tries.needed import USUAL
 from oomlint.estimate.worker.values import classes, project_values, roles
 from oomlint.estimate.worker.values.named_values import spelled
 from oomlint.estimate.worker.values.sizes import usual_size
@@ -57,7 +56,7 @@ def argument(name: str, said: dict[str, Any]) -> Any:
     if (size := usual_size(plain)) is not None:
         said[name] = size
         return classes.given(size)
-    role = roles.value(name, USUAL)
+    role = roles.value(name, stand_ins.USUAL)
     if isinstance(role, int):
         said[name] = role
         return classes.given(role)

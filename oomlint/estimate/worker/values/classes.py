@@ -100,6 +100,10 @@ _PATH = re.compile(
     r"(?:dir|directory|folder|path|prefix)|log_?dir|run_?name|exp(?:eriment)?_?name"
 )
 
+_ROUNDS = re.compile(
+    r"(?:(?:n|nb|nr|num|number|no|max|total|train(?:ing)?|end|final)_?)?(?:of_?)?epochs?(?:_?(?:num|number|count|max))?"
+)
+
 
 def assumption(asked: str) -> tuple[str, Any, str] | None:
     """For a value that is asked for: its name, what is assumed, and what is said of it; None where that may not be.
@@ -117,6 +121,8 @@ def assumption(asked: str) -> tuple[str, Any, str] | None:
         return name, "adam", f"{ASSUMED_OPTIMIZER}Adam: {name} is not known (another: --arg {name}=sgd)"
     if _PATH.fullmatch(name.lower()):
         return name, "out", f"a name of a folder, {name}, is not known: it takes no memory"
+    if _ROUNDS.fullmatch(name.lower()):
+        return name, ASSUMED, f"how often the data is gone through, {name}, is not known: it takes no memory"
     if _RATE.fullmatch(name.lower()):
         return name, 0.5, f"a rate of 0.5: {name} is not known (another: --arg {name}=0.1)"
     return None

@@ -1,0 +1,246 @@
+"""What a further set of public scripts was refused for, or told in place of their own; in small scripts of other words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from estimate.scripts import answered, build
+
+from oomlint.estimate.errors import EstimateError
+from oomlint.estimate.slicing.script import slice_script
+
+CELL = """
+    import keras
+    from keras import ops
+
+    class Step(keras.layers.Layer):
+        def __init__(self, units, **kwargs):
+            super().__init__(**kwargs)
+            self.state_size = units
+            self.output_size = units
+            self.units = units
+        def build(self, shape):
+            self.into = self.add_weight(shape=(shape[-1], self.units))
+            self.built = True
+        def call(self, one, states):
+            new = ops.matmul(one, self.into) * states[0]
+            return new, [new]
+
+    class Row(keras.layers.RNN):
+        def __init__(self, units):
+            super().__init__(Step(units))
+
+    model = keras.Sequential([keras.Input((20, 8)), Row(64), keras.layers.Dense(2)])
+    model.compile("adam", "mse")
+    model.fit(x, y, batch_size=16)
+"""
+
+
+def test_a_cell_says_what_it_hands_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    subject = build(tmp_path, CELL, monkeypatch)
+    assert subject.model.count_params() == 8 * 64 + (64 * 2 + 2)
+    assert tuple(subject.outputs.shape) == (16, 2)
+
+
+def test_what_a_library_gives_that_is_not_there_is_no_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from nobody_has_this import twist
+        from tensorflow import keras
+
+        class Twisted(keras.layers.Layer):
+            def call(self, x):
+                return twist(x, "b n -> n b")
+
+        model = keras.Sequential([keras.Input((8,)), Twisted(), keras.layers.Dense(3)])
+        model.compile("adam", "mse")
+        model.fit(x, y)
+    """
+    with pytest.raises(EstimateError, match="No module named 'nobody_has_this'") as caught:
+        answered(tmp_path, text, monkeypatch)
+    assert not caught.value.needs
+    assert "Install nobody_has_this" in caught.value.hint
+
+
+def test_data_of_a_module_that_is_not_there_may_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        from nobody_has_this import vocab_size
+        from tensorflow import keras
+
+        model = keras.Sequential([keras.Input((8,)), keras.layers.Embedding(vocab_size, 4), keras.layers.Dense(3)])
+        model.compile("adam", "mse")
+        model.fit(x, y)
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert any("vocab_size=10000" in one for one in found.instead)
+
+
+FITTED = """
+    from tensorflow import keras
+    import elsewhere
+
+    class Reader:
+        def __init__(self, units):
+            self.row = keras.layers.LSTM(units, return_sequences=True)
+            self.seen = keras.Input((20, 6))
+        def whole(self):
+            model = keras.Model(self.seen, keras.layers.Dense(5)(self.row(self.seen)))
+            model.compile("adam", "mse")
+            return model
+        def fit_generator(self, data):
+            model = self.whole()
+            model.fit_generator(data.all(), steps_per_epoch=5, epochs=3)
+
+    def read(units):
+        reader = Reader(units)
+        return reader
+
+    if __name__ == "__main__":
+        {name} = read(30)
+        {name}.fit_generator(elsewhere.Data(batch_size=4))
+"""
+
+
+@pytest.mark.parametrize("name", ["reader", "row_model"])
+def test_a_method_that_fits_is_called_as_keras_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    subject = build(tmp_path, FITTED.format(name=name), monkeypatch)
+    assert tuple(subject.outputs.shape)[1:] == (20, 5)
+    assert subject.model.count_params() == 4 * 30 * (6 + 30 + 1) + (30 * 5 + 5)
+
+
+@pytest.mark.parametrize("name", ["epochs", "num_epochs", "n_epoch", "max_epochs", "train_epochs"])
+def test_how_often_the_data_is_gone_through_is_no_size(name: str):
+    from oomlint.estimate.worker.values.classes import assumption
+
+    found = assumption(name)
+    assert found is not None and found[0] == name and type(found[1]) is int
+    assert "takes no memory" in found[2]
+
+
+@pytest.mark.parametrize("name", ["steps", "timesteps", "epoch_size", "samples_per_epoch"])
+def test_of_diffusion_steps_and_lengths_nothing_is_assumed(name: str):
+    from oomlint.estimate.worker.values.classes import assumption
+
+    assert assumption(name) is None
+
+
+def test_a_script_for_a_tpu_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import tensorflow as tf
+
+        try:
+            found = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="one")
+            tf.config.experimental_connect_to_cluster(found)
+            tf.tpu.experimental.initialize_tpu_system(found)
+            strategy = tf.distribute.TPUStrategy(found)
+        except ValueError:
+            strategy = tf.distribute.get_strategy()
+        with strategy.scope():
+            model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(4)])
+            model.compile("adam", "mse")
+        model.fit(x, y, batch_size=24 * strategy.num_replicas_in_sync)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert tuple(subject.outputs.shape) == (24, 4)
+
+
+OWN_STEP = """
+    import tensorflow as tf
+    import boxes_of_nobody
+
+    class Net(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.a = tf.keras.layers.Conv2D(32, 3, padding="same")
+            self.b = tf.keras.layers.Conv2D(8, 3, padding="same")
+        def call(self, x):
+            return self.b(self.a(x))
+
+    class Finder(tf.keras.Model):
+        def __init__(self, net):
+            super().__init__()
+            self.net = net
+        def train_step(self, data):
+            seen, boxes = data
+            with tf.GradientTape() as tape:
+                loss = boxes_of_nobody.loss(boxes, self.net(seen, training=True))
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, self.net.trainable_variables), self.net.trainable_variables))
+            return {"loss": loss}
+        def call(self, x):
+            return x
+
+    model = Finder(Net())
+    model.compile(optimizer=tf.keras.optimizers.SGD(0.1))
+    model.fit(boxes_of_nobody.Data(batch_size=16))
+"""
+
+
+def test_a_plain_step_is_of_the_model_that_the_script_s_own_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    found = answered(tmp_path, OWN_STEP, monkeypatch, input_shape=(64, 64, 3))
+    assert any("one pass of the model forward and back" in one for one in found.instead)
+    first = (
+        16 * 64 * 64 * 32 * 4
+    )  # bytes of what the first convolution gives, which the second one's weights learn of
+    assert found.parts["activations"] + found.parts["temporaries"] >= first
+
+
+SPARSE = """
+    import tensorflow as tf
+    from tensorflow import keras
+    import pieces_of_nobody
+
+    class Loss:
+        def __init__(self, ignored):
+            self.__name__ = "sparse"
+        def __call__(self, wanted, found):
+            wanted = tf.cast(tf.squeeze(wanted, axis=-1), "int32")
+            return tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(wanted, found))
+
+    model = keras.Sequential([
+        keras.Input((32, 32, 3)), keras.layers.Conv2D(21, 3, padding="same"),
+        keras.layers.Reshape((1024, 21)), keras.layers.Softmax(),
+    ])
+    model.compile("adam", Loss(255))
+    model.fit(pieces_of_nobody.Data(batch_size=4), epochs=2)
+"""
+
+
+def test_a_loss_that_takes_the_number_of_each_class_in_a_row_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    found = answered(tmp_path, SPARSE, monkeypatch)
+    assert (
+        found.parts["input"] == 4 * 32 * 32 * 3 * 4 + 4 * 1024 * 4
+    )  # numbers of classes, and no row of 21 for each
+    assert any("labels are the numbers of classes" in one for one in found.assumptions)
+
+
+def test_networks_that_learn_from_each_other_are_no_size():
+    from oomlint.estimate.request import Request
+    from oomlint.estimate.worker.tries.needed import _examples
+
+    for name in ("generator", "image_discriminator", "critic_1", "generator_b", "actor"):
+        error = EstimateError(f"{name} comes from outside", "build", asked=name)
+        assert not list(_examples(error, Request("train.py", names={})))
+    error = EstimateError("units comes from outside", "build", asked="units")
+    assert list(_examples(error, Request("train.py", names={})))
+
+
+def test_what_is_kept_in_an_object_is_not_proposed(tmp_path: Path):
+    from oomlint.estimate.worker.tries.dead_ends import told
+
+    first = EstimateError("_all comes from outside", "build", hint="Give it: --arg _all=VALUE", asked="_all")
+    second = EstimateError("model comes from outside", "build", asked="model")
+    found = told(first, [((("_all", 10),), second)])
+    assert "Give" not in found.hint and "=VALUE" not in found.hint
+
+
+def test_a_wrapper_is_no_training_of_its_own(tmp_path: Path):
+    path = tmp_path / "train.py"
+    path.write_text(__import__("textwrap").dedent(FITTED.format(name="reader")))
+    (tmp_path / "pyproject.toml").write_text("")
+    assert slice_script(path).names["line"] == "15"
