@@ -244,3 +244,18 @@ def test_a_wrapper_is_no_training_of_its_own(tmp_path: Path):
     path.write_text(__import__("textwrap").dedent(FITTED.format(name="reader")))
     (tmp_path / "pyproject.toml").write_text("")
     assert slice_script(path).names["line"] == "15"
+
+
+def test_what_nobody_uses_is_not_what_is_missing(tmp_path: Path):
+    from oomlint.estimate.worker.absent.stand_ins import Missing, NeededError
+    from oomlint.estimate.worker.script.running import _first
+
+    library = Missing("choose", 3, ModuleNotFoundError("No module named 'choose'", name="choose"))
+    device = Missing("device", 7, ValueError("no such device"))
+    sizes = Missing("sizes", 9, NeededError(library))
+    model = Missing("model", 11, NeededError(sizes))
+    found = _first([library, device, sizes, model], str(tmp_path / "train.py"))
+    assert "No module named 'choose'" in found.message
+    model = Missing("model", 11, NeededError(device))  # of what fails, that is what the model follows from
+    assert "no such device" in _first([library, device, model], str(tmp_path / "train.py")).message
+    assert "no such device" in _first([library, device], str(tmp_path / "train.py")).message

@@ -230,11 +230,14 @@ def _made(
 
 
 def _first(failures: list[Missing], path: str) -> EstimateError:
-    """The failure that the others follow from. A library that is not there does no harm by itself."""
-    others = (
+    """The failure that the others follow from. A missing library does no harm by itself, nor does what nobody uses."""
+    others = [
         one for one in failures if not (isinstance(one.oomlint_cause, ImportError) and one.oomlint_name)
-    )
-    return asked(next(others, failures[0]), path, failures)
+    ]
+    causes = [one.oomlint_cause for one in failures]
+    used = {re.split(r"[.(\[]", one.value.oomlint_name)[0] for one in causes if isinstance(one, NeededError)}
+    of_use = (one for one in others if one.oomlint_name in used or isinstance(one.oomlint_cause, NeededError))
+    return asked(next(of_use, others[0] if others else failures[0]), path, failures)
 
 
 _NAMED = re.compile(r"<not known: ([^>]+)")  # Python cuts the name of a class that is long
