@@ -52,7 +52,7 @@ def test_class_numbers_are_compared_with_a_whole_vocabulary(tmp_path, monkeypatc
     ("before", "loss"),
     [
         # Two losses of what the model gives: which of them is the larger nobody says.
-        (SPARSE, "fn(y, model(x)) + tf.keras.losses.mse(tf.one_hot(y, 300), model(x))"),
+        (SPARSE, "fn(y, made := model(x)) + tf.keras.losses.mse(tf.one_hot(y, 300), made)"),
         ("from elsewhere import fn", "fn(y, model(x))"),
         # Numbers for one output: the output's own shape.
         ("", "tf.keras.losses.mse(tf.one_hot(y, 300), model(x))"),

@@ -259,3 +259,124 @@ def test_what_nobody_uses_is_not_what_is_missing(tmp_path: Path):
     model = Missing("model", 11, NeededError(device))  # of what fails, that is what the model follows from
     assert "no such device" in _first([library, device, model], str(tmp_path / "train.py")).message
     assert "no such device" in _first([library, device], str(tmp_path / "train.py")).message
+
+
+def test_rows_of_several_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+        import numpy as np
+        from tensorflow import keras
+
+        rows = [np.zeros((length, 6)) for length in (3, 9, 5)]
+        rows = np.array(rows)
+        padded = keras.utils.pad_sequences(rows, padding="post", dtype="float32")
+        count, length, width = padded.shape
+        model = keras.Sequential([keras.Input((length, width)), keras.layers.LSTM(4)])
+        model.compile("adam", "mse")
+        model.fit(padded, y, batch_size=2)
+    """
+    subject = build(tmp_path, text, monkeypatch)
+    assert tuple(subject.model.input_shape) == (None, 9, 6)
+
+
+def test_numpy_still_refuses_rows_of_several_lengths_of_numbers():
+    import numpy as np
+
+    from oomlint.estimate.worker.older.numpy_names import understand_old_numpy
+
+    understand_old_numpy()
+    assert np.array([[1, 2], [3]]).dtype == object
+    assert np.asarray([[1.0, 2.0]]).shape == (1, 2)
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        np.array([[1, 2], [3]], dtype="float32")
+
+
+def test_a_model_that_is_handed_over_is_no_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from oomlint.estimate.worker.script.refusals import how_to_give
+
+    path = tmp_path / "train.py"
+    assert "--arg" not in how_to_give("model", [], str(path))
+    (tmp_path / "main.py").write_text("from train import train\n\ntrain(make(), data)\n")
+    assert "main.py imports that" in how_to_give("model", [], str(path))
+    assert (
+        how_to_give("model", ["small", "large"], str(path))
+        == "Give it: --arg model=small  (there is small, large)"
+    )
+    assert how_to_give("units", [], str(path)) == "Give it: --arg units=VALUE"
+
+
+VIEWS = """
+    import tensorflow as tf
+    import pictures_of_nobody
+
+    def turned(one):
+        return tf.image.flip_left_right(one)
+
+    def both(net, one):
+        return net(one), net(turned(one))
+
+    net = tf.keras.Sequential([
+        tf.keras.Input((32, 32, 3)), tf.keras.layers.Conv2D(64, 3, padding="same"),
+        tf.keras.layers.BatchNormalization(), tf.keras.layers.GlobalAveragePooling2D(),
+    ])
+    optimizer = tf.keras.optimizers.SGD(0.1)
+    for one in pictures_of_nobody.Data().batch(8):
+        other = turned(one)
+        with tf.GradientTape() as tape:
+            {passes}
+            loss = tf.reduce_mean(tf.square(first - second))
+        optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("passes", "several"),
+    [
+        ("first, second = net(one), net(other)", True),
+        ("first, second = both(net, one)", True),
+        ("first, second = [net(each, training=True) for each in (one, other)]", True),
+        ("first, second = net(tf.concat([one, other], 0)), 0.0", False),
+        ("first, second = (net(one) if len(one) else net(other)), 0.0", False),
+    ],
+)
+def test_a_tape_that_records_several_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passes: str, several: bool
+):
+    text = VIEWS.format(passes=passes)
+    found = answered(tmp_path, text, monkeypatch)
+    assert found.batch_size == 8
+    assert any("records several passes" in one for one in found.instead) is several
+    if several:
+        assert found.range_bytes[1] > 4 * found.peak_bytes
+        with pytest.raises(EstimateError, match="several passes of the model"):
+            answered(tmp_path, text, monkeypatch, fallback=False)
+
+
+def test_a_step_of_several_passes_that_is_a_function_is_followed_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import tensorflow as tf
+        import pictures_of_nobody
+
+        net = tf.keras.Sequential([tf.keras.Input((32, 32, 3)), tf.keras.layers.Conv2D(64, 3), tf.keras.layers.Activation("tanh")])
+        optimizer = tf.keras.optimizers.SGD(0.1)
+
+        @tf.function
+        def step(one):
+            with tf.GradientTape() as tape:
+                first = net(one, training=True)
+                {second}
+                loss = tf.reduce_mean(tf.square(first - second))
+            optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+
+        for one in pictures_of_nobody.Data().batch(8):
+            step(one)
+    """
+    twice = answered(
+        tmp_path,
+        text.format(second="second = net(tf.image.flip_left_right(one), training=True)"),
+        monkeypatch,
+    )
+    assert not twice.instead
+    kept = 8 * 30 * 30 * 64 * 4  # bytes of what one pass keeps: tanh's own result
+    assert twice.peak_bytes > 2 * kept

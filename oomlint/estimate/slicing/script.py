@@ -14,7 +14,7 @@ from oomlint.documents.python_file import DocumentError
 from oomlint.documents.python_syntax import unwarned
 from oomlint.documents.reading import read
 from oomlint.dryrun import dry_run
-from oomlint.estimate.assumed import GRADIENTS, plain_step
+from oomlint.estimate.assumed import GRADIENTS, STEP, plain_step
 from oomlint.estimate.errors import NO_TRAINING, EstimateError
 from oomlint.estimate.places import row_of
 from oomlint.estimate.slicing.batch import find_batch, said_of_batch
@@ -32,6 +32,7 @@ from oomlint.estimate.slicing.order import Order
 from oomlint.estimate.slicing.program import Program, blocks
 from oomlint.estimate.slicing.replication import replicate
 from oomlint.estimate.slicing.samples import length_named, sample_named
+from oomlint.estimate.slicing.several_passes import several_passes
 from oomlint.estimate.slicing.taint import Taint
 from oomlint.estimate.slicing.trainings import Training, trainings_of
 from oomlint.estimate.slicing.vocabulary import TF_KERAS
@@ -209,6 +210,12 @@ def _sliced(
             if inner[2] or not fallback:
                 raise error
             names |= {"plainly": "1", "assumed": plain_step(error, GRADIENTS).to_json()}
+    elif (again := several_passes(training, functions)) is not None and not keep_whole(training, needs):
+        message = "the tape records several passes of the model there, and one is followed"
+        error = EstimateError(message, "slice", str(again[0].path), again[1], _OWN_FUNCTION)
+        if not fallback:
+            raise error
+        names |= {"plainly": "1", "assumed": plain_step(error, STEP).to_json()}
     elif training.by_hand and training.others:
         whole = _in_one_function(training) and keep_whole(training, needs)
         names["together" if whole else "apart"] = "1"
@@ -229,6 +236,9 @@ def _sliced(
     if training.unit is not program.main:
         names["trained_in"] = str(training.unit.path)
     return Slice(text, names, training.replicas or 0, training)
+
+
+_OWN_FUNCTION = "Write the step as a function of its own, which is given a batch, to have it followed whole."
 
 
 def _in_one_function(training: Training) -> bool:

@@ -1,9 +1,14 @@
-"""Names that NumPy had: `np.float` before 1.24, `np.float_` and `np.Inf` before 2.0 (numpy/_expired_attrs_2_0.py)."""
+"""What NumPy had: `np.float` before 1.24, `np.float_` and `np.Inf` before 2.0 (numpy/_expired_attrs_2_0.py).
+
+Before 1.24 rows of several lengths made an array of objects, too (NEP 34).
+"""
 
 from __future__ import annotations
 
+import functools
 import warnings
 from importlib import import_module
+from typing import Any
 
 _KINDS = {"bool": bool, "int": int, "float": float, "complex": complex, "object": object, "str": str}
 _TODAY = {
@@ -23,3 +28,21 @@ def understand_old_numpy() -> None:
         for name, value in (_KINDS | today).items():
             if not hasattr(numpy, name):
                 setattr(numpy, name, value)
+    for name in ("array", "asarray"):
+        if not hasattr(getattr(numpy, name), "__wrapped__"):
+            setattr(numpy, name, _of_rows(getattr(numpy, name), numpy))
+
+
+def _of_rows(make: Any, numpy: Any) -> Any:
+    """`np.array`, which takes rows of several lengths where no dtype is asked for."""
+
+    @functools.wraps(make)
+    def made(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return make(*args, **kwargs)
+        except ValueError as error:
+            if "inhomogeneous" not in str(error) or len(args) != 1 or "dtype" in kwargs:
+                raise
+            return make(args[0], dtype=object, **kwargs)
+
+    return made

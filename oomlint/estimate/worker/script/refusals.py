@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from oomlint.estimate.errors import EstimateError, words_of
+from oomlint.estimate.slicing.vocabulary import is_model
 from oomlint.estimate.worker.absent.stand_ins import USUAL
 from oomlint.estimate.worker.values import roles
 from oomlint.estimate.worker.values.sizes import usual_size
@@ -39,6 +40,29 @@ def instead_of(cause: BaseException, names: list[str]) -> tuple[str, ...]:
         return ()
     data = [one for one in names[-1:] if roles.value(one, USUAL) is not None or usual_size(one) is not None]
     return (*names[:-1], *data)
+
+
+def how_to_give(name: str, known: list[str], path: str) -> str:
+    """How a value is given that is not known; `known` are those that the script compares it with.
+
+    A model is no value: who trains one in a function is given it by another script, which is named where it is there.
+    """
+    if not is_model(name) or known:
+        hint = f"Give it: --arg {name}={known[0] if known else 'VALUE'}"
+        return hint + (f"  (there is {', '.join(dict.fromkeys(known[:12]))})" if known else "")
+    stem = re.escape(Path(path).stem)
+    imports = re.compile(rf"(?m)^\s*(?:from\s+\.?(?:\w+\.)*{stem}\s+import|import\s+(?:\w+\.)*{stem}\b)")
+    callers = [one.name for one in sorted(Path(path).parent.glob("*.py")) if imports.search(_text_of(one))]
+    if len(callers) == 1:
+        return f"It is handed to what trains here: {callers[0]} imports that, and may be what to estimate."
+    return "It is handed to what trains here: estimate the script that does so, or what makes it, FILE.py:function."
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="ignore")
+    except OSError:
+        return ""
 
 
 def not_imported(error: BaseException, file: str | None, line: int | None) -> EstimateError | None:

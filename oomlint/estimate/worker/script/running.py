@@ -35,7 +35,7 @@ from oomlint.estimate.worker.script import (
 from oomlint.estimate.worker.script.guards import FAILED, compiled
 from oomlint.estimate.worker.script.harmless import harmless
 from oomlint.estimate.worker.script.making import Made
-from oomlint.estimate.worker.script.refusals import instead_of, refused
+from oomlint.estimate.worker.script.refusals import how_to_give, instead_of, refused
 from oomlint.estimate.worker.values import classes, lengths, project_values, roles
 from oomlint.estimate.worker.values.option_names import plain_name
 
@@ -322,8 +322,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         return EstimateError(message, "build", path, line, hint, instead=instead)
     message = f"{name} comes from data or from outside, and the model needs it"
     known = [one for one in stand_ins.examples_of(plain) if type(one) is str]
-    hint = f"Give it: --arg {plain}={known[0] if known else 'VALUE'}"
-    hint += f"  (there is {', '.join(dict.fromkeys(known[:12]))})" if known else ""
+    hint = how_to_give(plain, known, path)
     if not known and name.startswith(plain) and roles.is_samples(plain):
         hint = f"Give its shape: --data {roles.example(plain)}"
     wanted = f"{plain}.classes" if plain in stand_ins.OF_CLASSES else plain
