@@ -141,10 +141,8 @@ def _written_parts(
 def _assigned(call: Call) -> cst.BaseExpression | None:
     """The right side of the statement that writes an item."""
     statement = call.statement.node if call.statement is not None else None
-    match statement:
-        case cst.SimpleStatementLine(
-            body=[cst.Assign(targets=[_], value=value) | cst.AnnAssign(value=value)]
-        ):
+    match statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
+        case [cst.Assign(targets=[_], value=value) | cst.AnnAssign(value=value)]:
             return value
     return None
 
