@@ -17,6 +17,7 @@ from oomlint.estimate.worker.graph.operations import Operation, Program
 from oomlint.estimate.worker.graph.packed import gaps
 from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas
 from oomlint.estimate.worker.graph.schedules import OF_ANOTHER, depth_first, frees_most, post_order
+from oomlint.estimate.worker.graph.slots import write_beside
 from oomlint.estimate.worker.graph.together import BESIDE, TOGETHER, together
 
 ALIGNMENT = 256  # bytes: kXlaAllocatedBufferAlignBytes in xla/service/gpu/gpu_constants.h
@@ -25,7 +26,7 @@ ALIGNMENT = 256  # bytes: kXlaAllocatedBufferAlignBytes in xla/service/gpu/gpu_c
 def compiled(step: Program, card: Card = HOPPER) -> tuple[Program, Lives]:
     """The step's kernels, and their buffers in the order in which XLA runs them."""
     lower = lowered(step, card, by_cublas(step, card))
-    program = together(kernels(lower, card), by_cublas(lower, card))
+    program = together(write_beside(kernels(lower, card)), by_cublas(lower, card))
     return program, occupied(program, min(plans(program), key=lambda plan: plan[1])[0])
 
 
