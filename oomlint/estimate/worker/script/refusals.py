@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oomlint.estimate.errors import EstimateError, words_of
 from oomlint.estimate.slicing.vocabulary import is_model
-from oomlint.estimate.worker.absent.stand_ins import USUAL
+from oomlint.estimate.worker.absent.stand_ins import USUAL, Missing, NeededError
 from oomlint.estimate.worker.values import roles
 from oomlint.estimate.worker.values.sizes import usual_size
 
@@ -40,6 +40,25 @@ def instead_of(cause: BaseException, names: list[str]) -> tuple[str, ...]:
         return ()
     data = [one for one in names[-1:] if roles.value(one, USUAL) is not None or usual_size(one) is not None]
     return (*names[:-1], *data)
+
+
+NAMED = re.compile(r"<not known: ([^>]+)")  # Python cuts the name of a class that is long
+
+
+def of_use(failures: list[Missing]) -> Missing:
+    """The first that others follow from. A missing library does no harm by itself, nor does what nobody uses."""
+    others = [
+        one for one in failures if not (isinstance(one.oomlint_cause, ImportError) and one.oomlint_name)
+    ]
+    used = {name for one in failures for name in _names_in(one.oomlint_cause)}
+    found = (one for one in others if one.oomlint_name in used or isinstance(one.oomlint_cause, NeededError))
+    return next(found, others[0] if others else failures[0])
+
+
+def _names_in(cause: BaseException | None) -> list[str]:
+    """The values that an exception is about."""
+    needed = [cause.value.oomlint_name] if isinstance(cause, NeededError) else []
+    return [re.split(r"[.(\[]", one)[0] for one in (*needed, *NAMED.findall(str(cause)))]
 
 
 def how_to_give(name: str, known: list[str], path: str) -> str:

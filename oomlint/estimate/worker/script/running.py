@@ -35,7 +35,7 @@ from oomlint.estimate.worker.script import (
 from oomlint.estimate.worker.script.guards import FAILED, compiled
 from oomlint.estimate.worker.script.harmless import harmless
 from oomlint.estimate.worker.script.making import Made
-from oomlint.estimate.worker.script.refusals import how_to_give, instead_of, refused
+from oomlint.estimate.worker.script.refusals import NAMED, how_to_give, instead_of, of_use, refused
 from oomlint.estimate.worker.values import classes, lengths, project_values, roles
 from oomlint.estimate.worker.values.option_names import plain_name
 
@@ -230,17 +230,8 @@ def _made(
 
 
 def _first(failures: list[Missing], path: str) -> EstimateError:
-    """The failure that the others follow from. A missing library does no harm by itself, nor does what nobody uses."""
-    others = [
-        one for one in failures if not (isinstance(one.oomlint_cause, ImportError) and one.oomlint_name)
-    ]
-    causes = [one.oomlint_cause for one in failures]
-    used = {re.split(r"[.(\[]", one.value.oomlint_name)[0] for one in causes if isinstance(one, NeededError)}
-    of_use = (one for one in others if one.oomlint_name in used or isinstance(one.oomlint_cause, NeededError))
-    return asked(next(of_use, others[0] if others else failures[0]), path, failures)
-
-
-_NAMED = re.compile(r"<not known: ([^>]+)")  # Python cuts the name of a class that is long
+    """The failure that the others follow from."""
+    return asked(of_use(failures), path, failures)
 
 
 def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
@@ -331,7 +322,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
 
 def named_in(error: BaseException, failures: list[Missing]) -> Missing | None:
     """The value that is not known and that an exception complains of."""
-    found = _NAMED.search(str(error))
+    found = NAMED.search(str(error))
     if found is None:
         return None
     name = found[1]
