@@ -94,14 +94,24 @@ def of_numbered_labels(y: Any, p: Any) -> Any:
     return -keras.ops.sum(chosen * keras.ops.log(p), axis=-1)
 
 
-def test_a_loss_of_the_scripts_own_that_takes_the_numbers_of_classes_stays():
+def masked_by_an_object(y: Any, p: Any) -> Any:
+    each = keras.losses.SparseCategoricalCrossentropy(reduction="none")(y, p)
+    known = keras.ops.cast(y != 0, each.dtype)
+    return keras.ops.sum(each * known) / keras.ops.sum(known)
+
+
+@pytest.mark.parametrize(
+    ("loss", "operation"),
+    [(of_numbered_labels, "OneHot"), (masked_by_an_object, "SparseSoftmaxCrossEntropyWithLogits")],
+)
+def test_a_loss_of_the_scripts_own_that_takes_the_numbers_of_classes_stays(loss: Any, operation: str):
     from oomlint.estimate.worker.step.plain_loss import or_plainly
 
-    subject = subject_of(of_numbered_labels, None, (4, 3))
-    assert "OneHot" in or_plainly(subject, lambda: step_of(subject))
+    subject = subject_of(loss, None, (4, 3))
+    assert operation in or_plainly(subject, lambda: step_of(subject))
     (said,) = subject.assumptions
     assert said.startswith("labels are the numbers of classes")
-    assert subject.model.loss is of_numbered_labels
+    assert subject.model.loss is loss
     assert subject.data[1] == Spec((4,), "int32")
 
 

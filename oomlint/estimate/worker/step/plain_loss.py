@@ -56,7 +56,7 @@ def or_plainly(subject: Subject, estimated: Callable[[], _Answer]) -> _Answer:
 
 
 # In the code of a loss that takes the number of each label's class.
-_OF_NUMBERS = re.compile(r"sparse|one_hot|\bint(32|64)\b|num_classes")
+_OF_NUMBERS = re.compile(r"[Ss]parse|one_hot|\bint(32|64)\b|num_classes")
 
 
 def _takes_numbers_of_classes(subject: Subject) -> bool:
