@@ -73,6 +73,7 @@ def test_a_model_that_cannot_be_built_costs_nothing_else(tmp_path: Path):
 def test_what_the_child_assumes_is_known_as_such(tmp_path: Path):
     """The rule goes by how assumptions begin: a batch that is assumed is not the script's."""
     script = SCRIPT.replace('np.load("photos.npy"), np.load("kinds.npy"), batch_size=BATCH', "anything")
+    script = script.replace("BATCH", "ROWS")  # no name of the script's says a batch
     (tmp_path / "train.py").write_text(script.replace("import numpy as np", "from somewhere import anything"))
     found = []
 
