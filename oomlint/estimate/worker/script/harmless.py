@@ -18,7 +18,6 @@ from unittest.mock import patch
 
 from oomlint.estimate.worker.absent import stand_ins
 from oomlint.estimate.worker.absent.attribute_dicts import attribute_dicts
-from oomlint.estimate.worker.absent.axes_by_name import axes_by_name
 from oomlint.estimate.worker.absent.data_sets import known_data_sets
 from oomlint.estimate.worker.absent.hydra import composed_settings
 from oomlint.estimate.worker.absent.progress import progress_bars
@@ -59,7 +58,6 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
         stack.enter_context(progress_bars())
         stack.enter_context(wandb())
         stack.enter_context(attribute_dicts())
-        stack.enter_context(axes_by_name(generation.chosen()))
         stack.enter_context(composed_settings(assumptions))
         stack.enter_context(known_data_sets())
         stack.enter_context(tokenizers())
