@@ -39,7 +39,10 @@ def _of_rows(make: Any, numpy: Any) -> Any:
     @functools.wraps(make)
     def made(*args: Any, **kwargs: Any) -> Any:
         try:
-            return make(*args, **kwargs)
+            with warnings.catch_warnings():
+                # What NumPy says of its caller would be said of this module.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                return make(*args, **kwargs)
         except ValueError as error:
             if "inhomogeneous" not in str(error) or len(args) != 1 or "dtype" in kwargs:
                 raise

@@ -38,9 +38,15 @@ def instead_of(cause: BaseException, names: list[str]) -> tuple[str, ...]:
         return tuple(names)
     if (cause.name or "").startswith(("keras", "tensorflow")):
         return ()
-    data = [one for one in names[-1:] if roles.value(one, USUAL) is not None or usual_size(one) is not None]
+    data = [
+        one
+        for one in names[-1:]
+        if roles.value(one, USUAL) is not None or usual_size(one) is not None or _COUNTED.match(one)
+    ]
     return (*names[:-1], *data)
 
+
+_COUNTED = re.compile(r"(?i)(n|nb|num|number_of)_")  # `n_domains` is a number, whatever it counts
 
 NAMED = re.compile(r"<not known: ([^>]+)")  # Python cuts the name of a class that is long
 
@@ -61,12 +67,13 @@ def _names_in(cause: BaseException | None) -> list[str]:
     return [re.split(r"[.(\[]", one)[0] for one in (*needed, *NAMED.findall(str(cause)))]
 
 
-def how_to_give(name: str, known: list[str], path: str) -> str:
+def how_to_give(name: str, known: list[str], path: str, whole: bool = True) -> str:
     """How a value is given that is not known; `known` are those that the script compares it with.
 
     A model is no value: who trains one in a function is given it by another script, which is named where it is there.
+    Where a part of it is asked for (`whole` is false), as of a word, it is no model.
     """
-    if not is_model(name) or known:
+    if not is_model(name) or known or not whole:
         hint = f"Give it: --arg {name}={known[0] if known else 'VALUE'}"
         return hint + (f"  (there is {', '.join(dict.fromkeys(known[:12]))})" if known else "")
     stem = re.escape(Path(path).stem)

@@ -313,7 +313,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         return EstimateError(message, "build", path, line, hint, instead=instead)
     message = f"{name} comes from data or from outside, and the model needs it"
     known = [one for one in stand_ins.examples_of(plain) if type(one) is str]
-    hint = how_to_give(plain, known, path)
+    hint = how_to_give(plain, known, path, whole="[" not in name)
     if not known and name.startswith(plain) and roles.is_samples(plain):
         hint = f"Give its shape: --data {roles.example(plain)}"
     wanted = f"{plain}.classes" if plain in stand_ins.OF_CLASSES else plain
