@@ -135,28 +135,27 @@ def _elsewhere(model: Any, request: Request, timeout: float) -> Estimate:
     except Exception as error:  # whatever a layer's get_config raises
         raise _NotData(f"the model cannot be written as JSON ({_first_line(error)})") from error
     backend = _backend()
-    note = ""
-    if backend == "torch":
-        note = (
-            "Keras on PyTorch: estimated as TensorFlow's graph without XLA, which keeps much the same tensors"
-        )
-        request = dataclasses.replace(request, jit="off")
-    elif request.jit == "auto" and local_gpu() and getattr(model, "jit_compile", None) is False:
+    if (
+        request.jit == "auto"
+        and backend != "torch"
+        and local_gpu()
+        and getattr(model, "jit_compile", None) is False
+    ):
         request = dataclasses.replace(request, jit="off")  # with a GPU there, that is what somebody said
-    request = dataclasses.replace(request, backend="jax" if backend == "jax" else "tensorflow")
+    # As of a script that trains on PyTorch: the child says as what that is estimated.
+    request = dataclasses.replace(request, backend="auto", names={**request.names, "backend": backend})
     with tempfile.TemporaryDirectory(prefix="oomlint-") as folder:
         path = Path(folder).resolve() / "model.json"
         path.write_text(text, encoding="utf-8")
         asked = dataclasses.replace(request, names={**request.names, "saved": str(path)})
         try:
-            found = launch.estimate(
+            return launch.estimate(
                 asked, timeout=timeout, environment=launch.backend_environment(asked), folders=[Path.cwd()]
             )
         except EstimateError as error:
             if error.kind in ("build", "target"):
                 raise _NotData(error.message) from error
             raise
-    return dataclasses.replace(found, assumptions=(*found.assumptions, note)) if note else found
 
 
 def _is_keras_own(model: Any) -> bool:

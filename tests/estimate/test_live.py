@@ -75,6 +75,14 @@ def test_the_answer_shows_itself(asked, model):
     assert dataclasses.replace(answer, seconds=1.0).seconds == 1.0
 
 
+def test_a_model_on_pytorch_is_told_as_a_script_for_it_is(asked, model, monkeypatch):
+    monkeypatch.setattr(live, "_backend", lambda: "torch")
+    oomlint.estimate(model, batch_size=4)
+    ((request, _, options),) = asked
+    assert (request.backend, request.names["backend"], request.jit) == ("auto", "torch", "auto")
+    assert options["environment"]["KERAS_BACKEND"] == "tensorflow"  # of which the graph is
+
+
 def test_an_amount_is_a_gpu_too(asked, model):
     assert oomlint.estimate(model, gpu="8GB").gpu["usable_bytes"] == 8_000_000_000
     with pytest.raises(ValueError, match="unknown GPU"):

@@ -61,6 +61,11 @@ def _of_inputs(call: ast.Call, scope: Scope) -> bool:
     return False
 
 
+def tapes_of(block: ast.With) -> list[ast.expr | None]:
+    """The tapes that a `with` statement opens: for each what it is bound to, or None."""
+    return [one.optional_vars for one in block.items if "GradientTape" in ast.unparse(one.context_expr)]
+
+
 def _recorded(scope: Scope) -> dict[int, set[str]]:
     """What stands in the blocks of tapes, as ids, with the names of the tapes that record it.
 
@@ -70,8 +75,7 @@ def _recorded(scope: Scope) -> dict[int, set[str]]:
     for block in ast.walk(scope.node):
         if not isinstance(block, ast.With):
             continue
-        tapes = [one.optional_vars for one in block.items if "GradientTape" in ast.unparse(one.context_expr)]
-        names = {one.id if isinstance(one, ast.Name) else "" for one in tapes}
+        names = {one.id if isinstance(one, ast.Name) else "" for one in tapes_of(block)}
         for node in (inner for statement in block.body for inner in ast.walk(statement)) if names else ():
             own = {root_name(node.func)} if isinstance(node, ast.Call) else set()
             found.setdefault(id(node), set()).update(names if len(names) == 1 or not names & own else own)

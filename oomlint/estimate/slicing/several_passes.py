@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from oomlint.estimate.slicing.arguments import matched
 from oomlint.estimate.slicing.functions import Functions, statements
+from oomlint.estimate.slicing.inner_gradients import tapes_of
 from oomlint.estimate.slicing.program import Scope, Unit
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ def several_passes(training: Training, functions: Functions) -> tuple[Unit, int]
         return None
     scope = training.way[-1].scope
     for block in statements(scope.node.body):
-        if isinstance(block, ast.With) and any(
-            "GradientTape" in ast.unparse(one.context_expr) for one in block.items
-        ):
+        if isinstance(block, ast.With) and tapes_of(block):
             passes = _Passes(functions)
             if passes.of_body(block.body, ast.unparse(training.receiver), scope, _DEEP) > 1:
                 return scope.unit, block.lineno

@@ -35,8 +35,8 @@ def write_beside(program: Program) -> Program:
         elements = math.prod(operation.shapes[0])
         gradients = [operations[one] for one in sources[number] if operations[one].type in _GRADIENTS]
         if any(one.shapes and math.prod(one.shapes[0]) == elements for one in gradients):
-            made[number] = replace(operation, outputs=(4 * elements, *operation.outputs[1:]))  # in float32
+            outputs = (4 * elements, *operation.outputs[1:])  # in float32
+            made[number] = replace(operation, outputs=outputs, variable="")
             name, shapes = f"{operation.name}/copied", operation.shapes[:1]
             made.append(Operation(name, _COPY, ((number, 0),), shapes=shapes, variable=operation.variable))
-            made[number].variable = ""
     return replace(program, operations=made)

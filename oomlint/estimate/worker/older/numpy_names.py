@@ -30,10 +30,10 @@ def understand_old_numpy() -> None:
                 setattr(numpy, name, value)
     for name in ("array", "asarray"):
         if not hasattr(getattr(numpy, name), "__wrapped__"):
-            setattr(numpy, name, _of_rows(getattr(numpy, name), numpy))
+            setattr(numpy, name, _of_rows(getattr(numpy, name)))
 
 
-def _of_rows(make: Any, numpy: Any) -> Any:
+def _of_rows(make: Any) -> Any:
     """`np.array`, which takes rows of several lengths where no dtype is asked for."""
 
     @functools.wraps(make)

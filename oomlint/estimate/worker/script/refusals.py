@@ -28,6 +28,10 @@ def refused(error: BaseException, file: str | None, line: int | None) -> Estimat
     return EstimateError(f"{type(error).__name__}: {words}", "build", file, line, hint)
 
 
+NAMED = re.compile(r"<not known: ([^>]+)")  # Python cuts the name of a class that is long
+_COUNTED = re.compile(r"(?i)(n|nb|num|number_of)_")  # `n_domains` is a number, whatever it counts
+
+
 def instead_of(cause: BaseException, names: list[str]) -> tuple[str, ...]:
     """For which of the names, the last of which is what failed, a value may be given in an exception's place.
 
@@ -44,11 +48,6 @@ def instead_of(cause: BaseException, names: list[str]) -> tuple[str, ...]:
         if roles.value(one, USUAL) is not None or usual_size(one) is not None or _COUNTED.match(one)
     ]
     return (*names[:-1], *data)
-
-
-_COUNTED = re.compile(r"(?i)(n|nb|num|number_of)_")  # `n_domains` is a number, whatever it counts
-
-NAMED = re.compile(r"<not known: ([^>]+)")  # Python cuts the name of a class that is long
 
 
 def of_use(failures: list[Missing]) -> Missing:

@@ -62,9 +62,8 @@ def told(error: EstimateError, dead: list[DeadEnd]) -> EstimateError:
             f"{name}=VALUE" for name in dict.fromkeys([*(name for name, _ in given), second.asked])
         )
         words = f"With {put_in(given)} it needs more: {_short(second)}"
-        if error.asked.startswith("_") or second.asked.startswith(
-            "_"
-        ):  # nobody gives what an object keeps for itself
+        # Nobody gives what an object keeps for itself.
+        if any(one.asked.startswith("_") for one in (error, second)):
             return dataclasses.replace(error, hint=f"{words}\n  {_NO_VALUE}")
         return dataclasses.replace(error, hint=f"{words}\n  Give them together: --data '{names}'")
     ends = [f"{put_in(given)}: {_short(one)}" for given, one in dead[:_MOST]]
