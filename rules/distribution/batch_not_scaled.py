@@ -134,7 +134,8 @@ def _fed(call: Call, data: Value | None, strategy: Strategy) -> Iterator[Finding
             yield from _fixed(stage, argument, strategy)
     elif call.name == "keras.Model.fit":
         argument = call.argument("batch_size")
-        if argument is not None:
+        made_of_batches = isinstance(data, Unknown) and call.argument("y") is None  # labels come with them
+        if argument is not None and not made_of_batches:
             yield from _fixed(call, argument, strategy)
         elif (
             call.argument("y") is not None

@@ -380,16 +380,16 @@ def _finding(stack: Call, value: Sequence, place: Place) -> Finding:
     one = element.size if element is not None else None
     each = f", {one.bytes:,} B each" if one is not None else ""
     count = f"{value.count.value:,} decoded files" if value.count is not None else "every decoded file"
-    what = f"{count} of the loop"
+    what = f"{count} of the loop {'is' if value.count is None else 'are'}"
     if element is not None and VIDEO in element.tags and value.count is None:
-        what = f"every {'frame' if (element.rank or 0) <= 3 else 'clip'} of the loop's videos"
+        what = f"every {'frame' if (element.rank or 0) <= 3 else 'clip'} of the loop's videos is"
     evidence = []
     if element is not None and element.origin is not None:
         evidence.append(Evidence(f"one is {form(element)}, from {element.origin.text}", element.origin.place))
     evidence.append(Evidence("copied into one array here, while the list is still held", stack.place))
     return RULE.finding(
         place,
-        f"{what} is kept in a list{each}, and stacking it takes twice that",
+        f"{what} kept in a list{each}, and stacking it takes twice that",
         evidence=evidence,
         help=_ADVICE,
         fix=Fix(_ADVICE, Safety.DISPLAY),

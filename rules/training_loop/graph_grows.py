@@ -146,10 +146,14 @@ def _message(found: Growth) -> str:
             f"{what} adds operations to the graph with every call of this method: none of them is ever freed"
         )
     trip = found.loop.trip
-    often = "every round" if trip is None else f"each of {trip.value:,} rounds"
+    often = "every round of this loop" if trip is None else f"each of {trip.value:,} rounds of this loop"
+    if (
+        trip is not None and found.rounds is not None and found.rounds != trip.value
+    ):  # of several, one in another
+        often = f"each of {found.rounds:,} rounds of these loops"
     if found.whole:
-        return f"the graph is built again in {often} of this loop, on top of the one that is there"
-    return f"{what} adds operations to the graph in {often} of this loop: none of them is ever freed"
+        return f"the graph is built again in {often}, on top of the one that is there"
+    return f"{what} adds operations to the graph in {often}: none of them is ever freed"
 
 
 def _shown(found: Growth) -> str:

@@ -52,7 +52,7 @@ def is_one_per_tensor(trace: Trace, kept: Kept) -> bool:
     made = kept.container.context
     before = made.loops() if made is not None else []
     loops = [loop for loop in kept.call.context.loops() if loop not in before]
-    if not loops or not all(_is_over_places(trace, loop) for loop in loops):
+    if not loops or not all(_is_over_places(trace, loop, kept.expression) for loop in loops):
         return False
     pending, seen = [kept.value], 0
     while pending and seen < MAKERS:
@@ -89,13 +89,21 @@ def is_the_same_each_round(trace: Trace, kept: Kept, loop: Loop | None) -> bool:
     return all(bound.isdisjoint(names_in(argument.value)) for argument in made.args)
 
 
-def _is_over_places(trace: Trace, loop: Loop) -> bool:
-    """Whether it goes over `range(len(weights))`, be the length a name's, or over `zip(weights, moved)`."""
+def _is_over_places(trace: Trace, loop: Loop, kept: cst.BaseExpression) -> bool:
+    """Whether it goes over `range(len(weights))`, be the length a name's, or over `zip(weights, moved)`.
+
+    `enumerate(weights)` is the same where what is kept takes from another list by the number: `weight + moved[i]`.
+    """
     maker = trace.maker(loop.iterable) if loop.iterable is not None else None
     if maker is None or not isinstance(loop.place.node, cst.For):
         return False
     if maker.name == "builtins.zip":
         return len(maker.arguments) > 1
+    if maker.name == "builtins.enumerate":
+        number = next(iter(target_names(loop.place.node.target)), None)
+        return number is not None and any(
+            isinstance(use.parent, cst.Index) for use in uses(cst.Arg(kept), number)
+        )
     given = maker.arguments[0].value if maker.name == "builtins.range" and len(maker.arguments) == 1 else None
     length = trace.maker(given) if given is not None else None
     return length is not None and length.name == "builtins.len"

@@ -16,13 +16,12 @@ from oomlint.dryrun.catalog.arrays.making import (
 )
 from oomlint.dryrun.catalog.arrays.operators import FEW_ROWS, LIBRARY_ITEMS, LIBRARY_OPERATORS
 from oomlint.dryrun.catalog.python.builtin_functions import items_of
-from oomlint.dryrun.catalog.registry import Iteration, attribute, function, item, iteration, method
+from oomlint.dryrun.catalog.registry import attribute, function, item, method
 from oomlint.dryrun.trace import Call
 from oomlint.dryrun.values.arrays import Array, Dim
 from oomlint.dryrun.values.base import Const, Sequence, Slice, Unknown, Value, deref, tags_of
 from oomlint.dryrun.values.dtypes import dtype_of
 from oomlint.dryrun.values.indexing import index, keys_of
-from oomlint.dryrun.values.program import Method
 from oomlint.dryrun.values.shapes import dim_of, dimension_at, number, shape_of
 
 if TYPE_CHECKING:
@@ -119,16 +118,6 @@ def _first_rows(key: Slice) -> Dim:
     start, stop = deref(key.start), deref(key.stop)
     from_the_top = isinstance(start, Const) and start.value in (None, 0)
     return stop if from_the_top and isinstance(stop, Const) and (number(stop) or 0) > 0 else None
-
-
-@iteration(Method)
-def column_by_attribute(value: Value, run: Run) -> Iteration:
-    """A loop over `table.name`: a column that is spelled as an attribute."""
-    assert isinstance(value, Method)
-    owner = deref(value.receiver)
-    if not isinstance(owner, Array) or owner.library != "pandas" or value.function is not None:
-        return Iteration()
-    return Iteration(element=Unknown(), count=dimension_at(owner.shape, 0))
 
 
 def table_operator(call: Call, run: Run) -> Value:
