@@ -22,9 +22,19 @@ def is_learned(node: ast.Attribute, scope: Scope, known: Known) -> bool:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(keywords=keywords) as made) if (
                 name == root_name(node) and dotted(made.func).endswith(("Lookup", "TextVectorization"))
             ):
+                if _has_limit(keywords) and node.attr in _OF_VOCABULARY:
+                    return False  # how large it may become is asked of the layer itself
                 told = [one.value for one in keywords if one.arg == "vocabulary"]
                 return not any(_is_written(one, where or scope, known) for one in told)
     return True
+
+
+_OF_VOCABULARY = ("vocabulary_size", "get_vocabulary")
+
+
+def _has_limit(keywords: list[ast.keyword]) -> bool:
+    given = [one.value for one in keywords if one.arg == "max_tokens"]
+    return bool(given) and not (isinstance(given[0], ast.Constant) and given[0].value is None)
 
 
 def _is_written(value: ast.expr, scope: Scope, known: Known) -> bool:

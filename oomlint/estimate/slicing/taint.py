@@ -209,8 +209,10 @@ class Taint:
                     return all(self._constructs(one, where or scope) for one in made)
         return False
 
-    def _is_own_work(self, value: ast.AST, scope: Scope) -> bool:
-        """Whether a function of the program that reads nothing computes it."""
+    def _is_own_work(self, value: ast.expr, scope: Scope) -> bool:
+        """Whether a function of the program that reads nothing computes it: not `np.load(path_of(name))`."""
+        if self.is_read(value, scope):
+            return False
         calls = [one for one in ast.walk(value) if isinstance(one, ast.Call)]
         callees = [callee for call in calls for callee in self.functions.callees(scope.unit, scope, call)]
         return bool(callees) and not any(self.functions.effects(callee).reads for callee in callees)

@@ -22,6 +22,8 @@ from oomlint.estimate.slicing.vocabulary import TF_KERAS, is_model
 from oomlint.estimate.worker.absent import own_environments, stand_ins
 from oomlint.estimate.worker.absent.command_words import Words
 from oomlint.estimate.worker.absent.stand_ins import Missing, NeededError, TrainedSignal
+from oomlint.estimate.worker.keras import adapted
+from oomlint.estimate.worker.older import layer_names
 from oomlint.estimate.worker.older.layers import OF_OLD_KERAS
 from oomlint.estimate.worker.older.wrappers import Wrapped
 from oomlint.estimate.worker.script import (
@@ -64,7 +66,7 @@ def run(request: Request, assumptions: list[str]) -> Made:
             elif not _of_none(error):
                 raise
             continue
-        assumptions += said + notes + stand_ins.defaults()
+        assumptions += said + notes + stand_ins.defaults() + adapted.said()
         return made
 
 
@@ -95,6 +97,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     )
     old = request.names.get("keras") == "2" and not TF_KERAS.search(texts)
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", texts) is not None
+    layer_names.count_anew(OF_OLD_KERAS[0] and layer_names.is_counted_from_one(texts))
     Missing.touched = None
     project_values.TAKEN.clear()
     project_values.USUAL.clear()

@@ -43,6 +43,7 @@ def build(request: Request) -> Subject:
         without_memory(),
         inner_functions.traced_in_place(),
         adapted.built_outside(),
+        adapted.vocabularies(),
         _asked_jit_kept(keras),
         _under_policies(request.policy),
         altering.rematerialized(request, keras),
