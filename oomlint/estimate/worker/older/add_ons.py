@@ -1,6 +1,6 @@
 """Stand-ins for two add-on libraries that nobody develops any more: `tensorflow_addons` and `keras_contrib`.
 
-Only what Keras has itself by now, so that the memory is the same; anything else is not known, and said to be missing
+Only what Keras has itself by now, so that the memory is the same, and the warp of images; anything else is not known, and said to be missing
 where the model needs it.
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 
 from oomlint.estimate.worker.absent.stand_ins import Missing
 from oomlint.estimate.worker.older.finders import asked_last
+from oomlint.estimate.worker.older.warping import dense_image_warp
 
 _LIBRARIES = ("tensorflow_addons", "keras_contrib")
 _OPTIMIZERS = {"AdamW": "AdamW", "LAMB": "Lamb", "LazyAdam": "Adam", "RectifiedAdam": "Adam", "SGDW": "SGD"}
@@ -91,4 +92,4 @@ def _names(keras: Any, assumptions: list[str]) -> dict[str, Any]:
 
     names: dict[str, Any] = {old: optimizer(old, new) for old, new in _OPTIMIZERS.items()}
     layers = {"InstanceNormalization": InstanceNormalization, "GroupNormalization": GroupNormalization}
-    return names | layers | {"GELU": GELU}
+    return names | layers | {"GELU": GELU, "dense_image_warp": dense_image_warp}

@@ -38,8 +38,10 @@ from oomlint.estimate.worker.script.guards import FAILED, compiled
 from oomlint.estimate.worker.script.harmless import harmless
 from oomlint.estimate.worker.script.making import Made
 from oomlint.estimate.worker.script.refusals import NAMED, how_to_give, instead_of, of_use, refused
-from oomlint.estimate.worker.values import classes, lengths, project_values, roles
+from oomlint.estimate.worker.values import classes, example_samples, lengths, project_values, roles
 from oomlint.estimate.worker.values.option_names import plain_name
+
+_EXAMPLE = [example_samples.IMAGE]  # a sample such as the script's models may take
 
 
 def run(request: Request, assumptions: list[str]) -> Made:
@@ -95,6 +97,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
     texts = "\n".join(
         [request.source, *(text for key, text in request.names.items() if key.startswith("module:"))]
     )
+    _EXAMPLE[0] = example_samples.of_layers(texts)
     old = request.names.get("keras") == "2" and not TF_KERAS.search(texts)
     OF_OLD_KERAS[0] = old and re.search(r"(?m)^\s*(import|from) keras\b", texts) is not None
     layer_names.count_anew(OF_OLD_KERAS[0] and layer_names.is_counted_from_one(texts))
@@ -311,7 +314,7 @@ def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
         message = f"{name} comes from data, and the model needs it"
         return EstimateError(message, "build", path, line, hint, asked=f"{plain}.shape", instead=instead)
     if ".shape" in name or roles.side_of(plain) is not None:
-        hint = "Give one sample's shape, for example --input-shape 224,224,3"
+        hint = f"Give one sample's shape, for example --input-shape {_EXAMPLE[0]}"
         message = f"{name} comes from data, and the model needs it"
         return EstimateError(message, "build", path, line, hint, instead=instead)
     message = f"{name} comes from data or from outside, and the model needs it"

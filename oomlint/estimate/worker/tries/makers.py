@@ -6,6 +6,7 @@ Read off the text of the script and its modules, for where the script's own trai
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -83,17 +84,22 @@ def _found(units: list[Unit]) -> Iterator[Maker]:
                 classes.add(name)
             yield Maker(unit, name, node)
     for unit, node in definitions:  # `LeNet.build(width, height)`
-        if isinstance(node, ast.ClassDef) and id(node) not in taken:
+        if isinstance(node, ast.ClassDef) and id(node) not in taken and not _OF_LOSSES.search(node.name):
             for method in node.body:
                 if isinstance(method, ast.FunctionDef) and _gives(method.body, names):
                     yield Maker(unit, f"{node.name}.{method.name}", method)
 
 
 _DEFINING = (ast.FunctionDef, ast.ClassDef, ast.Assign)
+_NAMED = (ast.FunctionDef, ast.ClassDef)
+# What compares outputs may keep a network to do so, the features of VGG16: it is not the one that is trained.
+_OF_LOSSES = re.compile(r"(?:^|_)loss(?:es)?(?:_|$)|Loss(?:es)?(?![a-z])|(?:^|_)metrics?(?:_|$)|Metrics?(?![a-z])")
 
 
 def _made(node: ast.stmt, names: set[str], classes: set[str]) -> str:
     """The name of what makes a model; empty for anything else."""
+    if isinstance(node, _NAMED) and _OF_LOSSES.search(node.name):
+        return ""
     match node:
         case ast.ClassDef(name=name):
             return name if _is_model(node, classes) or _keeps(node, names) else ""

@@ -6,9 +6,11 @@ import re
 
 
 def plain_name(name: str) -> str:
-    """The name that `--arg` takes for a value: `classes` of `data.classes`, `y` of `y.shape[1]`."""
+    """The name that `--arg` takes for a value: `classes` of `data.classes`, `y` of `y.shape[1]` and `self.y.shape`."""
     before, called, _ = name.partition("[")[0].partition("(")
     parts: list[str] = re.findall(r"\w+", before) or [name]
     if called and len(parts) > 1 and (hasattr(str, parts[-1]) or parts[-1] == "read"):  # `args.model.lower()`
         parts.pop()
-    return parts[-1] if len(parts) > 1 and parts[-1] not in ("shape", "pop", "get") else parts[0]
+    if len(parts) > 1 and parts[-1] in ("shape", "pop", "get"):
+        parts.pop()
+    return parts[-1]
