@@ -43,7 +43,7 @@ def test_a_matrix_that_a_setting_holds_is_asked_for_as_that(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    "name, plain",
+    ("name", "plain"),
     [
         ("config.word_embeddings.shape[...]", "word_embeddings"),
         ("self.data.shape[1]", "data"),
@@ -57,7 +57,7 @@ def test_the_name_that_arg_takes(name, plain):
 
 
 @pytest.mark.parametrize(
-    "text, sample",
+    ("text", "sample"),
     [
         ("keras.layers.Dense(16, input_shape=shape)", "128"),
         ("LSTM(32, input_shape=shape), Dense(1)", "128,16"),

@@ -25,7 +25,9 @@ def test_pixels_come_from_where_the_flow_says():
     assert np.array_equal(moved[0], image[0])
     between = (image[1, :-1, :-1] + image[1, :-1, 1:]) / 2
     assert np.allclose(moved[1, 1:, :-1], between)
-    assert np.allclose(moved[1, 0, :-1], (image[1, 0, :-1] + image[1, 0, 1:]) / 2)  # nothing is above the first row
+    assert np.allclose(
+        moved[1, 0, :-1], (image[1, 0, :-1] + image[1, 0, 1:]) / 2
+    )  # nothing is above the first row
 
 
 def test_a_layer_that_warps_is_followed(tmp_path, monkeypatch):

@@ -34,7 +34,9 @@ def test_the_limit_is_the_size(tmp_path, monkeypatch, size):
 
 
 def test_words_that_are_left_out_of_the_list_count_for_the_limit(tmp_path, monkeypatch):
-    text = _SCRIPT.format(limit="max_tokens=MOST", size="len(words.get_vocabulary(include_special_tokens=False))")
+    text = _SCRIPT.format(
+        limit="max_tokens=MOST", size="len(words.get_vocabulary(include_special_tokens=False))"
+    )
     # Without the mask and the word for unknown ones.
     assert build(tmp_path, text, monkeypatch).model.count_params() == 6998 * 64 + 64 + 1
 

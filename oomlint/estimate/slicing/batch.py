@@ -59,23 +59,65 @@ def said_of_batch(training: Training, trace: Trace, functions: Functions) -> dic
     call = training.way[-1].call
     if call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "train_on_batch":
         said["at_once"] = ast.unparse(call.args[0]) if call.args else "its data"
-    if training.batch is None and call is not None and (what := _yielding(call, training, functions)):
-        said["yielded"] = what
+    if training.batch is None and call is not None:
+        if what := _yielding(call, training, functions):
+            said["yielded"] = what
+        elif name := _batched(call, training, functions):
+            said["batch_asked"] = name
     return said
 
 
 def _yielding(call: ast.Call, training: Training, functions: Functions) -> str:
     """What of the script's own yields the batches of a `fit`, which has no default for them then; else empty."""
+    for one, callees in _made_by(call, training, functions):
+        if any(isinstance(node, ast.Yield) for callee in callees for node in ast.walk(callee.node)):
+            return ast.unparse(one)
+    return ""
+
+
+def _batched(call: ast.Call, training: Training, functions: Functions) -> str:
+    """By which name a function of the script's own that makes the data batches it: `.batch(settings["batch_size"])`."""
+    for _, callees in _made_by(call, training, functions):
+        for callee in callees:
+            sizes = [
+                node.args[0]
+                for node in ast.walk(callee.node)
+                if isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "batch"
+                and node.args
+            ]
+            names = {_unbound(one, callee.node) for one in sizes}
+            if len(names) == 1 and names != {""}:
+                return names.pop()
+    return ""
+
+
+def _unbound(size: ast.expr, function: ast.AST) -> str:
+    """A size as what it was bound to says it, of a name that was bound once; empty for a number."""
+    if isinstance(size, ast.Name):
+        values = [
+            one.value
+            for one in ast.walk(function)
+            if isinstance(one, ast.Assign)
+            and any(isinstance(target, ast.Name) and target.id == size.id for target in one.targets)
+        ]
+        size = values[0] if len(values) == 1 else size
+    return "" if isinstance(size, ast.Constant) else ast.unparse(size)
+
+
+def _made_by(
+    call: ast.Call, training: Training, functions: Functions
+) -> Iterator[tuple[ast.Call, list[Scope]]]:
+    """The calls that make the data of a training call, with the script's own functions that they are of."""
     scope = training.way[-1].scope
     given = [*call.args[:1], *(one.value for one in call.keywords if one.arg in _DATA)]
     names = {one.id for value in given for one in ast.walk(value) if isinstance(one, ast.Name)}
     made = [one.value for one in _assignments(scope) if names & _written_to(one)]
     for value in (*given, *made):
         for one in ast.walk(value):
-            callees = functions.callees(scope.unit, scope, one) if isinstance(one, ast.Call) else ()
-            if any(isinstance(node, ast.Yield) for callee in callees for node in ast.walk(callee.node)):
-                return ast.unparse(one)
-    return ""
+            if isinstance(one, ast.Call):
+                yield one, list(functions.callees(scope.unit, scope, one))
 
 
 def _anywhere(trace: Trace) -> tuple[int | None, str]:

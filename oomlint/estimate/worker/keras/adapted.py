@@ -58,9 +58,7 @@ def vocabularies() -> Iterator[None]:
             for name in _OF_WORDS:
                 layer = getattr(keras.layers, name, None)
                 if layer is not None:
-                    stack.enter_context(
-                        patch.object(layer, "vocabulary_size", sized(layer.vocabulary_size))
-                    )
+                    stack.enter_context(patch.object(layer, "vocabulary_size", sized(layer.vocabulary_size)))
                     stack.enter_context(patch.object(layer, "get_vocabulary", listed(layer.get_vocabulary)))
         yield
 

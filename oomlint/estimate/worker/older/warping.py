@@ -1,7 +1,7 @@
 """An image moved by a flow, as `tensorflow_addons.image.dense_image_warp` did: each pixel from between four others.
 
-Written anew from what that says it does: `image[b, y - flow[b, y, x, 0], x - flow[b, y, x, 1]]`, bilinearly. What a step
-keeps of it are the four neighbours of every pixel, their places and the two weights.
+Written anew from what that says it does: `image[b, y - flow[b, y, x, 0], x - flow[b, y, x, 1]]`, bilinearly. A step keeps
+the four neighbours of every pixel, their places and the two weights.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def dense_image_warp(image: Any, flow: Any, name: str | None = None) -> Any:
-    """`image` (batch, height, width, channels) and `flow` (batch, height, width, 2): a moved image, of image's shape."""
+    """`image` (batch, height, width, channels) and `flow` (batch, height, width, 2): an image of the same shape."""
     import tensorflow as tf
 
     image = tf.convert_to_tensor(image)

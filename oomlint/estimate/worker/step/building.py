@@ -15,6 +15,7 @@ from oomlint.estimate.result import ASSUMED_BATCH
 from oomlint.estimate.worker.keras import generation, strategies
 from oomlint.estimate.worker.keras.weightless import without_memory
 from oomlint.estimate.worker.subject import Subject
+from oomlint.estimate.worker.values import project_batch
 
 DEFAULT_BATCH = 32  # Keras' own: keras/src/trainers/data_adapters/array_data_adapter.py
 
@@ -63,6 +64,9 @@ def build(request: Request) -> Subject:
             altering.alter(made, request)
         batch = request.batch_size or (made.batch and strategies.share(made.batch, request))
         guessed = 0
+        if batch is None and (batch := project_batch.of_project(request)) is not None:
+            words = f"batch size {batch}, as the project says of {request.names['batch_asked']}"
+            assumptions.append(f"{words} (another: --batch-size)")
         if batch is None:
             batch = DEFAULT_BATCH
             why = _guess(made, request)

@@ -93,7 +93,9 @@ def _found(units: list[Unit]) -> Iterator[Maker]:
 _DEFINING = (ast.FunctionDef, ast.ClassDef, ast.Assign)
 _NAMED = (ast.FunctionDef, ast.ClassDef)
 # What compares outputs may keep a network to do so, the features of VGG16: it is not the one that is trained.
-_OF_LOSSES = re.compile(r"(?:^|_)loss(?:es)?(?:_|$)|Loss(?:es)?(?![a-z])|(?:^|_)metrics?(?:_|$)|Metrics?(?![a-z])")
+_OF_LOSSES = re.compile(
+    r"(?:^|_)loss(?:es)?(?:_|$)|Loss(?:es)?(?![a-z])|(?:^|_)metrics?(?:_|$)|Metrics?(?![a-z])"
+)
 
 
 def _made(node: ast.stmt, names: set[str], classes: set[str]) -> str:

@@ -11,7 +11,9 @@ _OF_IMAGES = re.compile(
     r"|applications|conv2d\w*|Conv3D|image\w*|img\w*|pixels?)\b",
     re.IGNORECASE,
 )
-_OF_SEQUENCES = re.compile(r"\b(?:LSTM|GRU|SimpleRNN|RNN|Conv(?:olution)?1D|\w*Pooling1D|MultiHeadAttention)\b")
+_OF_SEQUENCES = re.compile(
+    r"\b(?:LSTM|GRU|SimpleRNN|RNN|Conv(?:olution)?1D|\w*Pooling1D|MultiHeadAttention)\b"
+)
 _OF_VECTORS = re.compile(r"\b(?:Dense|Embedding)\b")
 
 
