@@ -1,7 +1,7 @@
 """Stand-ins for two add-on libraries that nobody develops any more: `tensorflow_addons` and `keras_contrib`.
 
-Only what Keras has itself by now, so that the memory is the same, and the warp of images; anything else is not known, and
-said to be missing where the model needs it.
+Only what Keras has itself by now, so that the memory is the same, and the warp of images; anything else is not
+known, and said to be missing where the model needs it.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from importlib import import_module
 
 from oomlint.estimate.worker.keras import generation
 
-# What only scripts of that age have: modules that went in Keras 2.4 (2020), and what trained from a generator till then.
+# What only scripts of that age have: modules that went in Keras 2.4, and what trained from a generator till then.
 _BEFORE_2_4 = re.compile(
     r"keras\.layers\.(?:advanced_activations|normalization|convolutional|pooling|core|recurrent|embeddings|merge|noise)\b"
     r"|keras\.backend\.tensorflow_backend|keras\.utils\.(?:np_utils|training_utils|layer_utils)"

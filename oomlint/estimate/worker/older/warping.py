@@ -1,6 +1,6 @@
 """An image moved by a flow, as `tensorflow_addons.image.dense_image_warp` did: each pixel from between four others.
 
-Written anew from what that says it does: `image[b, y - flow[b, y, x, 0], x - flow[b, y, x, 1]]`, bilinearly. A step keeps
+Written anew from what that says it does: `image[b, y - flow[b, y, x, 0], x - flow[b, y, x, 1]]`, bilinearly. Kept are
 the four neighbours of every pixel, their places and the two weights.
 """
 
