@@ -112,6 +112,8 @@ def _array(name: str, place: int, training: Training, known: Known) -> tuple[tup
 
 
 def _sizes(array: Array) -> tuple[tuple[int, ...], str] | None:
+    if array.shape == () and array.dtype is not None:  # the number that `dataset.enumerate()` gives
+        return (), array.dtype
     sizes = [one.value if isinstance(one, Const) else None for one in array.shape or ()]
     whole = tuple(one for one in sizes if isinstance(one, int))
     return (whole, array.dtype or "float32") if whole and len(whole) == len(sizes) else None

@@ -37,7 +37,23 @@ _SETS: dict[str, tuple[tuple[int | None, ...], dict[str, int], int]] = {
     "oxford_flowers102": ((None, None, 3), {"train": 1_020, "validation": 1_020, "test": 6_149}, 102),
     "food101": ((None, None, 3), {"train": 75_750, "validation": 25_250}, 101),
     "imagenet2012": ((None, None, 3), {"train": 1_281_167, "validation": 50_000}, 1_000),
+    "imagenette": ((None, None, 3), {"train": 9_469, "validation": 3_925}, 10),
+    "oxford_iiit_pet": ((None, None, 3), {"train": 3_680, "test": 3_669}, 37),
+    "stanford_dogs": ((None, None, 3), {"train": 12_000, "test": 8_580}, 120),
+    "cars196": ((None, None, 3), {"train": 8_144, "test": 8_041}, 196),
+    "eurosat": ((64, 64, 3), {"train": 27_000}, 10),
+    "resisc45": ((256, 256, 3), {"train": 31_500}, 45),
+    "uc_merced": ((None, None, 3), {"train": 2_100}, 21),
+    "patch_camelyon": ((96, 96, 3), {"train": 262_144, "test": 32_768, "validation": 32_768}, 2),
+    "colorectal_histology": ((150, 150, 3), {"train": 5_000}, 8),
+    "malaria": ((None, None, 3), {"train": 27_558}, 2),
+    "cassava": ((None, None, 3), {"train": 5_656, "test": 1_885, "validation": 1_889}, 5),
+    "deep_weeds": ((256, 256, 3), {"train": 17_509}, 9),
+    "plant_village": ((None, None, 3), {"train": 54_303}, 38),
+    "binary_alpha_digits": ((20, 16, 1), {"train": 1_404}, 36),
 }
+# Of these another configuration holds other pictures: the one that is meant here, and is taken by default.
+_CONFIGURED = {"eurosat": "rgb"}
 # Tables and texts of a few hundred megabytes at most, whatever is made of a row.
 _SMALL = tuple(
     """movielens/100k movielens/1m imdb_reviews ag_news iris titanic wine_quality penguins german_credit
@@ -53,7 +69,7 @@ _SLICE = re.compile(r"(\w+)\[(\d*)(%?):(\d*)(%?)\]")
 def load(call: Call, run: Run) -> Value:
     """One dataset per split that is asked for; a dictionary of all of them if none is."""
     name = call.const("name")
-    known = _SETS.get(name.partition(":")[0].partition("/")[0]) if isinstance(name, str) else None
+    known = _known(name) if isinstance(name, str) else None
     split = call.value("split")
     if split is None or (isinstance(split, Const) and split.value is None):
         names = list(known[1]) if known is not None else ["train", "test", "validation"]
@@ -64,6 +80,15 @@ def load(call: Call, run: Run) -> Value:
     if call.argument("with_info") is not None and call.const("with_info") is not False:
         return Sequence("tuple", items=[result, _info(call, known)])
     return result
+
+
+def _known(name: str) -> Known | None:
+    """What is known of a set by its name, `eurosat/rgb:2.0.0`."""
+    whole, _, _ = name.partition(":")
+    plain, _, configuration = whole.partition("/")
+    if configuration and _CONFIGURED.get(plain, configuration) != configuration:
+        return None
+    return _SETS.get(plain)
 
 
 def _info(call: Call, known: Known | None) -> Opaque:

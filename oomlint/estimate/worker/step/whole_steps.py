@@ -20,6 +20,10 @@ from oomlint.estimate.worker.subject import Spec, Subject
 
 _NOISE = re.compile(r"(?:\w+_)?(?:noise|noises|latent|latents|z|seed|random\w*)(?:_\w+)?")
 _LABELS = re.compile(r"(?:\w+_)?(?:labels?|cond\w*|class\w*|y)(?:_\w+)?")
+# Which round it is: a number, whatever the models take.
+_COUNTER = re.compile(
+    r"(?:\w+_)?(?:step|epoch|iteration|iter|round)(?:_?(?:num|number|no|index|idx|count))?|it|i|idx|index|batch_(?:idx|index|id|num)"
+)
 
 
 def subject(made: Made, request: Request, batch: int, assumptions: list[str]) -> Subject:
@@ -106,6 +110,8 @@ def _spec(name: str, names: list[str], made: Made, models: list[Any], batch: int
         return told
     if name in made.handed:  # columns of one input, say, each of as many points as it has
         return Spec(*made.handed[name])
+    if _COUNTER.fullmatch(name):
+        return Spec((), "int64")
     inputs = [leaf for model in models for leaf in generation.inputs_of(model) or ()]
     shapes = list(
         dict.fromkeys(tuple(leaf.shape)[1:] for leaf in inputs if None not in tuple(leaf.shape)[1:])
