@@ -3,8 +3,9 @@
 ## What it does
 
 Reports `model.predict` on a single item (`x[None]`, `np.expand_dims(x, 0)`, `x[i:i + 1]`) in every round of a loop.
-It does not report the prediction of batches, of a fixed item once per epoch, `predict_on_batch`, a few rounds, or
-rounds that wait for `input()`. With TensorFlow's Keras before 2.4 it is a warning, for batches too.
+It does not report the prediction of batches, of a fixed item once per epoch, `predict_on_batch`, a few rounds,
+rounds that wait for `input()`, or rounds that each ask another model of an ensemble. With TensorFlow's Keras before 2.4
+it is a warning, for batches too.
 
 ## Why is this bad?
 
@@ -60,6 +61,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from oomlint.dryrun.loops import target_names
 from oomlint.dryrun.queries.graph_growth import in_graph_mode
 from oomlint.dryrun.queries.keras_version import keras_at_least
 from oomlint.dryrun.queries.model_rounds import CLEARING
@@ -96,7 +98,7 @@ ENVIRONMENTS = frozenset(["gym", "gymnasium", "pettingzoo", "pygame", "unityagen
 
 def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     """Each call of `predict` once."""
-    calls = [call for call in trace.calls("keras.Model.predict") if loops_around(call.context)]
+    calls = [call for call in trace.calls("keras.Model.predict") if _item_loops(call)]
     if not calls:
         return
     single = SingleItems(trace)
@@ -105,7 +107,7 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
     old = not own and not keras_at_least(trace, settings, 2, 4)
     seen: set[int] = set()
     for call in calls:
-        loop = loops_around(call.context)[0]
+        loop = _item_loops(call)[0]
         if id(call.node) in seen or loop.kind == "trials" or _few(call.context.loops()):
             continue
         argument = call.argument("x") or (call.arguments[0] if call.arguments else None)
@@ -123,6 +125,24 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         yield _finding(trace, call, loop, alone, old)
 
 
+def _item_loops(call: Call) -> list[Loop]:
+    """The loops around, innermost first, without those inside that go over the models of an ensemble."""
+    loops = loops_around(call.context)
+    callee = call.node.func if isinstance(call.node, cst.Call) else None
+    models = names_in(callee.value) if isinstance(callee, cst.Attribute) else frozenset()
+    while loops and models & _targets(loops[0]):
+        loops = loops[1:]
+    return loops
+
+
+def _targets(loop: Loop) -> set[str]:
+    """What the loop binds anew in every round."""
+    match loop.place.node:
+        case cst.For(target=target) | cst.BaseComp(for_in=cst.CompFor(target=target)):
+            return set(target_names(target))
+    return set()
+
+
 def _few(loops: list[Loop]) -> bool:
     """Whether the text counts out no more than some rounds in all."""
     rounds = rounds_of(loops)
@@ -137,8 +157,10 @@ def _is_large(item: Value) -> bool:
 def _is_fixed(trace: Trace, call: Call, loop: Loop) -> bool:
     """Whether every round predicts the same item, made before the loop: to watch the training."""
     argument = call.argument("x") or next(iter(call.arguments), None)
-    made = None if argument is None else trace.maker(argument.value)
-    if argument is None or made is None or loop in made.context.loops():
+    given = None if argument is None else deref(argument.value)
+    inputs = given.items if isinstance(given, Sequence) and given.kind == "list" else [given]
+    makers = [None if one is None else trace.maker(one) for one in inputs or [None]]
+    if argument is None or any(made is None or loop in made.context.loops() for made in makers):
         return False
     names = names_in(argument.place.node)
     if any(isinstance(frame, Body) for frame in call.context.since(loop)):

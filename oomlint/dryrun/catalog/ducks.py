@@ -90,6 +90,17 @@ def model_by_fit(pending: Pending, run: Run) -> Value | None:
     return Model() if fed or names & FIT_ONLY or _guarded_by_tensorflow(run) else None
 
 
+@duck
+def model_by_predict(pending: Pending, run: Run) -> Value | None:
+    """`x.predict(data, verbose=0)` beside Keras: of others, CatBoost's and Ultralytics' take that keyword."""
+    libraries = run.trace.libraries
+    if pending.method != "predict" or ("tf" not in libraries and "keras" not in libraries):
+        return None
+    names = {argument.name for argument in pending.call.arguments}
+    others = any(name.partition(".")[0] in ("catboost", "ultralytics") for name, _ in run.trace.imports)
+    return Model() if "verbose" in names and not others else None
+
+
 def _guarded_by_tensorflow(run: Run) -> bool:
     """Whether a handler around catches one of TensorFlow's errors: what is tried there is TensorFlow's."""
     types = (

@@ -11,7 +11,7 @@ from oomlint.dryrun.catalog.tensorflow.data_batches import batch_dim
 from oomlint.dryrun.catalog.tensorflow.data_stages import reckon
 from oomlint.dryrun.catalog.tensorflow.tensor_values import as_numpy, as_tensor, component
 from oomlint.dryrun.values.arrays import Array, Dim, Shape
-from oomlint.dryrun.values.base import Const, Opaque, Sequence, Step, Unknown, Value
+from oomlint.dryrun.values.base import Const, Opaque, Sequence, Slice, Step, Unknown, Value
 from oomlint.dryrun.values.data import Dataset
 from oomlint.dryrun.values.shapes import number, shape_of
 
@@ -245,6 +245,7 @@ def flow(call: Call, run: Run) -> Value:
             row = replace(known, shape=known.shape[1:], dtype="float32" if name == "x" else known.dtype)
             parts.append(_batched(row, call, 32)[0])
         else:
-            parts.append(Unknown())
+            alone = call.const("batch_size", 32) == 1
+            parts.append(Unknown(taken=Slice(Const(0), Const(1)) if alone else None))
     element = parts[0] if len(parts) == 1 else Sequence("tuple", items=parts)
     return Sequence("generator", element=element)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from oomlint.dryrun.catalog.arrays.making import VOCABULARY, figures, tags_of_all
-from oomlint.dryrun.catalog.registry import Iteration, function
+from oomlint.dryrun.catalog.registry import Iteration, function, method
 from oomlint.dryrun.trace import Iterate, Loop
 from oomlint.dryrun.values.arrays import Array
 from oomlint.dryrun.values.base import (
@@ -265,6 +265,14 @@ def next_(call: Call, run: Run) -> Value:
     value = call.value("iterator")
     inner = items_of(run, value)
     return inner.items[0] if inner.items else one_of(Iteration(element=inner.element), value)
+
+
+@method(Sequence, "next", "__next__")
+def next_of(call: Call, run: Run) -> Value:
+    """One batch of an iterator that has a method for it, as Keras' iterators over pictures have."""
+    value = call.receiver
+    assert isinstance(value, Sequence)
+    return value.any if value.kind == "generator" else Unknown()
 
 
 @function("builtins.slice")
