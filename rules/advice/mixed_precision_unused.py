@@ -63,7 +63,7 @@ from oomlint.dryrun.queries.saved_activations import certain, saved_activations,
 from oomlint.dryrun.queries.trained_models import clearly_trained
 from oomlint.dryrun.sizes import human
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
-from oomlint.syntax.blocks import imports_of
+from oomlint.syntax.blocks import imports_of, names_bound
 from oomlint.syntax.edits import AddImport, Edit, InsertAfter
 
 if TYPE_CHECKING:
@@ -143,12 +143,22 @@ def _fix(trace: Trace) -> Fix | None:
     if name is None:
         name = "tf_keras" if module == "tf_keras" else "keras"
         statement = "from tensorflow import keras" if module == "tensorflow" else f"import {module}"
+        if module != "tensorflow" and name in _bound(trace):  # another Keras: `from tensorflow import keras`
+            statement, name = f"from {module} import mixed_precision", ""
         edits.append(AddImport(trace.source.place(imports.neighbour), statement))
     elif module == "tensorflow":
         name += ".keras"
-    block = ["", f'{name}.mixed_precision.set_global_policy("mixed_float16")']
+    policy = f"{name}.mixed_precision" if name else "mixed_precision"
+    if not name and policy in _bound(trace):
+        return None
+    block = ["", f'{policy}.set_global_policy("mixed_float16")']
     following = trace.source.whole.body[imports.index + 1 :]
     if following and not getattr(following[0], "leading_lines", ()):
         block.append("")
     edits.append(InsertAfter(trace.source.place(imports.last), tuple(block)))
     return Fix("compute in float16, keep weights in float32", Safety.UNSAFE, tuple(edits))
+
+
+def _bound(trace: Trace) -> set[str]:
+    """The names that the module's own statements bind."""
+    return {name for statement in trace.source.module.body for name in names_bound(statement)}
