@@ -88,12 +88,10 @@ from oomlint.dryrun.values.program import Function, Method
 from oomlint.dryrun.values.training import Model
 from oomlint.findings.model import Evidence, Fix, Rule, Safety, Severity
 from oomlint.syntax.edits import MoveBefore
-from oomlint.syntax.uses import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oomlint.dryrun.queries.changing import Changes
     from oomlint.dryrun.trace import Trace
     from oomlint.findings.model import Finding
     from oomlint.project.settings import Settings
@@ -127,8 +125,8 @@ def check(trace: Trace, settings: Settings) -> Iterator[Finding]:
         loop = _loop(trace, calls, made)
         if loop is None or guarded(made.context, loop, made.node) or _by_a_layer(made):
             continue
-        if not graph and _is_another(changes, made, loop):
-            continue  # a function for each layer, or for each model
+        if not graph and any(changes.of(one.place.node, made.context) for one in made.arguments):
+            continue  # a function for each layer: another one each time
         site = site_in(made.context, loop)
         place = site or made.place
         if id(place.node) in seen:
@@ -148,20 +146,6 @@ def _loop(trace: Trace, calls: _Calls, made: Call) -> Loop | None:
             return None
         return loop
     return None
-
-
-def _is_another(changes: Changes, made: Call, loop: Loop) -> bool:
-    """Whether a Keras function is of another layer in every round of the loop, or of another model in few of them."""
-    around = loops_around(made.context)
-    asked: list[cst.CSTNode] = [one.place.node for one in made.arguments]
-    asked += [cst.parse_expression(name) for node in asked for name in sorted(names_in(node))]
-    found = [changes.of(node, made.context) for node in asked]
-    at = [around.index(change.loop) for change in found if change is not None and change.loop in around]
-    here = around.index(loop)
-    if not at or min(at) <= here:
-        return bool(at) or any(found)
-    rounds = rounds_of(around[here : min(at)])
-    return rounds is not None and rounds <= FEW
 
 
 class _Calls:
