@@ -6,7 +6,7 @@ import ast
 import copy
 import json
 
-from oomlint.estimate.slicing import writing
+from oomlint.estimate.slicing import import_statements, writing
 from oomlint.estimate.slicing.arguments import bare, defaulted, hidden, matched, of_base, required
 from oomlint.estimate.slicing.missing import missing
 from oomlint.estimate.slicing.needs import Needs
@@ -308,7 +308,7 @@ class Emission:
             case ast.ClassDef():
                 return [self._class(statement, scope)]
             case ast.Import() | ast.ImportFrom():
-                return self._import(statement, scope)
+                return import_statements.written(statement, scope, self.needs)
         if isinstance(statement, COMPOUND):
             return [self._compound(statement, scope)]
         return [self._simple(statement, scope)]
@@ -377,24 +377,3 @@ class Emission:
                 items.append(ast.withitem(self._rewritten(item.context_expr, scope), item.optional_vars))
             new.items = items  # type: ignore[attr-defined]
         return new
-
-    def _import(self, statement: ast.Import | ast.ImportFrom, scope: Scope) -> list[ast.stmt]:
-        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
-            return [statement]
-        names = [
-            alias
-            for alias in statement.names
-            if alias.name == "*" or self.needs.requires(alias.asname or alias.name.partition(".")[0], scope)
-        ]
-        if not names:
-            return []
-        if isinstance(statement, ast.Import):
-            return [at(ast.Import([alias]), statement) for alias in names]
-        module, level = statement.module, statement.level
-        if level:
-            target = self.needs.program.module(scope.unit, module or "", level)
-            if target is not None:
-                module, level = target.name or None, 0
-            if module is None:  # `from . import models` beside the script
-                return [at(ast.Import([alias]), statement) for alias in names]
-        return [at(ast.ImportFrom(module, names, level), statement)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from oomlint.estimate.slicing import import_statements
 from oomlint.estimate.slicing.attributes import ALWAYS, set_by
 from oomlint.estimate.slicing.functions import FunctionNode, Functions, statements
 from oomlint.estimate.slicing.order import Order, escapes
@@ -170,7 +171,9 @@ class Needs:
     def _keep(self, statement: ast.stmt, scope: Scope) -> None:
         self._mark(statement)
         if isinstance(statement, ast.ImportFrom | ast.Import):
-            self._import(statement, scope)  # again each time: more of its names may be needed by now
+            import_statements.use(
+                statement, scope, self
+            )  # again each time: more of its names may be needed by now
             return
         if id(statement) in self.seen:
             return
@@ -194,26 +197,6 @@ class Needs:
             self.require(root_name(statement.target), scope)
         self.now = before
 
-    def _import(self, statement: ast.ImportFrom | ast.Import, scope: Scope) -> None:
-        for alias in statement.names:
-            bound = alias.asname or alias.name.partition(".")[0]
-            if isinstance(statement, ast.Import):
-                if self.requires(bound, scope):
-                    self.program.module(scope.unit, alias.name, 0)
-                continue
-            if alias.name != "*" and not self.requires(bound, scope):
-                continue
-            base = statement.module or ""
-            target = self.program.module(scope.unit, base, statement.level)
-            if target is None or alias.name == "*":
-                continue
-            provider = self.functions.starred(target, alias.name)
-            if provider is not None and provider is not scope.unit:
-                self.require(alias.name, provider.scope)
-            else:
-                inner = f"{base}.{alias.name}" if base else alias.name
-                self.program.module(scope.unit, inner, statement.level)
-
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
         inner = scope.unit.scopes[id(node)]
         if inner.owner is None and not self._wanted(node, scope):
@@ -236,7 +219,11 @@ class Needs:
         return True
 
     def _wanted(self, node: FunctionNode | ast.ClassDef, scope: Scope) -> bool:
-        return self.requires(node.name, scope) or self._filled(self.functions.registries(node, scope))
+        return self.requires(node.name, scope) or self.is_registered(node, scope)
+
+    def is_registered(self, node: FunctionNode | ast.ClassDef, scope: Scope) -> bool:
+        """Whether a decorator puts a function or class into what is needed."""
+        return self._filled(self.functions.registries(node, scope))
 
     def _filled(self, holders: set[tuple[int, str]]) -> bool:
         return any(name in self.names.get(scope, ()) for scope, name in holders)
@@ -295,10 +282,8 @@ class Needs:
                 return id(scope) not in self.on_path or not isinstance(statement, ast.Return)
             case ast.Raise() | ast.Pass() | ast.Break() | ast.Continue() | ast.Assert() | ast.Delete():
                 return False
-            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
-                    return True
-                return any(self._imports(statement, alias, scope) for alias in aliases)
+            case ast.Import() | ast.ImportFrom():
+                return import_statements.is_wanted(statement, scope, self)
             case ast.Expr(value=ast.Await(value=value)) | ast.Expr(value=value):
                 return isinstance(value, ast.Yield | ast.YieldFrom) or (
                     isinstance(value, ast.Call) and self._changes(value, scope, statement)
@@ -308,15 +293,6 @@ class Needs:
             case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
                 return self._binds(target, scope, statement)
         return False
-
-    def _imports(self, statement: ast.Import | ast.ImportFrom, alias: ast.alias, scope: Scope) -> bool:
-        if alias.name == "*":
-            assert isinstance(statement, ast.ImportFrom)
-            target = self.program.module(scope.unit, statement.module or "", statement.level)
-            return target is None or any(
-                self.names.get(id(one.scope)) for one in self.functions.all_of(target)
-            )
-        return self.requires(alias.asname or alias.name.partition(".")[0], scope)
 
     def _binds(self, target: ast.expr, scope: Scope, statement: ast.stmt) -> bool:
         match target:
@@ -389,6 +365,8 @@ class Needs:
         if isinstance(function, ast.Attribute):
             if function.attr in INERT_METHODS:
                 return False
+            if function.attr == "exec_module" and call.args:  # `spec.loader.exec_module(settings)`
+                return self._holds(call.args[0], scope, statement)
             if name in ("self.build", "self.add") and not any(one.owner is scope.owner for one in callees):
                 # Of Keras: a model says itself what it takes, one that is a Sequential what it is made of.
                 return id(scope.owner) in self.whole or name == "self.build"

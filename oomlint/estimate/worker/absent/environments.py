@@ -1,4 +1,4 @@
-"""Environments of Gym and Gymnasium where neither is installed: the spaces of those that they bring.
+"""Environments of Gym and Gymnasium where neither is installed, or makes one no more: the spaces of those they bring.
 
 Sizes are those that Gymnasium 1.4 (with mujoco, box2d and ale-py 0.12) gives, asked one by one; of versions that it
 no longer makes, those of its documentation (gymnasium.farama.org/environments, "Version History" of each page). What
@@ -7,9 +7,15 @@ an argument makes other than that is not known, unless it is told below.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
+from unittest.mock import patch
 
 import numpy
 
@@ -201,3 +207,35 @@ def instead_of(error: BaseException, name: str, line: int) -> Any:
         kind = vars(Gym).get(name)
         return kind if isinstance(kind, type) else Gym(name, line, error)
     return None
+
+
+@contextmanager
+def replaced_where_they_fail(text: str) -> Iterator[None]:
+    """Inside, what an installed library no longer makes (`Pendulum-v0`), or makes only with others, has its spaces."""
+    with ExitStack() as stack:
+        for name in MODULES:
+            if re.search(rf"\b{name}\b", text) is None or (
+                name not in sys.modules and find_spec(name) is None
+            ):
+                continue
+            try:
+                library = import_module(name)
+                made = _or_its_spaces(library.make)
+            except Exception:  # one that does not go with the NumPy that is installed, say
+                continue
+            stack.enter_context(patch.object(library, "make", made))
+        yield
+
+
+def _or_its_spaces(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def make(*args: Any, **how: Any) -> Any:
+        try:
+            return original(*args, **how)
+        except Exception:
+            spaces = Gym("gym").make(*args, **how)
+            if isinstance(spaces, Environment):
+                return spaces
+            raise
+
+    return make

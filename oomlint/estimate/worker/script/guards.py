@@ -31,7 +31,7 @@ def compiled(
     `way` names the functions of each file that lead to the training call: `train`, `Trainer.fit`; `others` are the
     project's other modules, whose classes it may have objects of.
     """
-    tree = ast.parse(text)
+    tree = ast.parse(text, path)
     today(tree)
     for node in ast.walk(tree):
         number = getattr(node, "lineno", None)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from oomlint.estimate.worker.absent import stand_ins
+from oomlint.estimate.worker.absent import environments, stand_ins
 from oomlint.estimate.worker.absent.attribute_dicts import attribute_dicts
 from oomlint.estimate.worker.absent.data_sets import known_data_sets
 from oomlint.estimate.worker.absent.hydra import composed_settings
@@ -56,6 +56,7 @@ def harmless(given: dict[str, Any], assumptions: list[str], text: str = "") -> I
             stack.enter_context(keras_core(assumptions))
         stack.enter_context(short_waits())
         stack.enter_context(progress_bars())
+        stack.enter_context(environments.replaced_where_they_fail(text))
         stack.enter_context(wandb())
         stack.enter_context(attribute_dicts())
         stack.enter_context(composed_settings(assumptions))

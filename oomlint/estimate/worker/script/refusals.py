@@ -21,6 +21,9 @@ def refused(error: BaseException, file: str | None, line: int | None) -> Estimat
     """The error for an exception that the user's code raises. `file` and `line` are where that was."""
     if (absent := not_imported(error, file, line)) is not None:
         return absent
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
+        hint = "Python does not read that file: mend it, or estimate what needs nothing of it."
+        return EstimateError(f"SyntaxError: {error.msg}", "build", error.filename, error.lineno, hint)
     words = words_of(error)
     hint = "Name the function that builds the model instead: FILE.py:function, with --arg name=value."
     if "Layer.__init__() takes 1 positional argument" in words:
@@ -38,6 +41,8 @@ def instead_of(cause: BaseException, names: list[str]) -> tuple[str, ...]:
     What a library gives that is not installed is a function or a class, and no number stands for it; data may come
     from a module that is not there.
     """
+    if isinstance(cause, SyntaxError):
+        return ()  # of a module that nobody can import
     if not isinstance(cause, ImportError):
         return tuple(names)
     if (cause.name or "").startswith(("keras", "tensorflow")):
