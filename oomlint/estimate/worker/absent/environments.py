@@ -231,11 +231,16 @@ def _or_its_spaces(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def make(*args: Any, **how: Any) -> Any:
         try:
-            return original(*args, **how)
+            found = original(*args, **how)
         except Exception:
             spaces = Gym("gym").make(*args, **how)
             if isinstance(spaces, Environment):
                 return spaces
             raise
+        for space, shapes in (("observation_space", OBSERVED), ("action_space", ACTED)):
+            shape = getattr(getattr(found, space, None), "shape", None)
+            if isinstance(shape, tuple) and shape:
+                shapes.append(tuple(map(int, shape)))
+        return found
 
     return make
