@@ -28,7 +28,7 @@ from oomlint.estimate.slicing.program import (
 )
 from oomlint.estimate.slicing.steps import trains_itself
 from oomlint.estimate.slicing.taint import Taint
-from oomlint.estimate.slicing.vocabulary import GLOBAL_CALLS, INERT_METHODS
+from oomlint.estimate.slicing.vocabulary import GLOBAL_CALLS, INERT_METHODS, SELF_OF_KERAS
 
 
 @dataclass(slots=True)
@@ -367,9 +367,8 @@ class Needs:
                 return False
             if function.attr == "exec_module" and call.args:  # `spec.loader.exec_module(settings)`
                 return self._holds(call.args[0], scope, statement)
-            if name in ("self.build", "self.add") and not any(one.owner is scope.owner for one in callees):
-                # Of Keras: a model says itself what it takes, one that is a Sequential what it is made of.
-                return id(scope.owner) in self.whole or name == "self.build"
+            if name in SELF_OF_KERAS and not any(one.owner is scope.owner for one in callees):
+                return id(scope.owner) in self.whole or name != "self.add"
             if callees and isinstance(function.value, ast.Name) and function.value.id in ("self", "cls"):
                 return False
             if self.functions.of_library(function, scope) or isinstance(function.value, ast.Call):

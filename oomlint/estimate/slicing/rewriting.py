@@ -31,11 +31,13 @@ class Rewriter(ast.NodeTransformer):
         return rewritten
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Weights that would be downloaded, and calls that train or read weights."""
+        """Weights that would be downloaded, calls that train, an argument that Keras 3 does not take."""
         name = canonical(self.scope.unit, node.func)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING and self._trains(node.func):
             return ast.copy_location(ast.Constant(None), node)
         self.generic_visit(node)
+        if name == "self.add_loss":  # of graphs that were built by hand: the inputs that a loss depends on
+            node.keywords = [one for one in node.keywords if one.arg != "inputs"]
         for keyword in node.keywords:
             if keyword.arg == "weights" and _downloads(keyword.value, name):
                 keyword.value = ast.copy_location(ast.Constant(None), keyword.value)

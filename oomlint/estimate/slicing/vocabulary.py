@@ -57,6 +57,9 @@ MUTATING_METHODS = frozenset(
     add_argument set_defaults""".split()
 )
 
+# Keras' own: a model says what it takes, a layer what it adds to the loss, a Sequential model what it is made of.
+SELF_OF_KERAS = ("self.build", "self.add_loss", "self.add")
+
 # Calls that act on the library as a whole: they hold for every model that is made after them.
 GLOBAL_CALLS = re.compile(
     r".*\b(set_global_policy|set_policy|set_dtype_policy|set_floatx|set_image_data_format|set_image_dim_ordering"

@@ -17,6 +17,7 @@ from oomlint.estimate.worker.keras.compilation import asked_jit
 from oomlint.estimate.worker.keras.generation import chosen, is_legacy, keras_of, tree
 from oomlint.estimate.worker.keras.state import own_optimizers
 from oomlint.estimate.worker.script.making import Made, _failed, near
+from oomlint.estimate.worker.step import losses
 from oomlint.estimate.worker.subject import Spec, packed
 
 
@@ -30,7 +31,7 @@ def outputs_of(made: Made, x: Any, request: Request) -> Any:
     try:
         return built_outputs(made.model, x, training=request.mode != "predict")
     except EstimateError:
-        if request.mode == "predict" or not has_own(made.model, "train_step"):
+        if request.mode == "predict" or not losses.has_own(made.model, "train_step"):
             raise
         return None
 
@@ -141,7 +142,7 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
     """Compile with what the request overrides, and with defaults where nobody said anything."""
     model = made.model
     compiled = getattr(model, "optimizer", None) is not None
-    made.loss = made.loss if made.loss is not None else _compiled_loss(model)
+    made.loss = made.loss if made.loss is not None else losses.compiled_loss(model)
     changes: dict[str, Any] = {}
     if request.optimizer or not compiled:
         changes["optimizer"] = _optimizer(made, request, assumptions)
@@ -149,13 +150,13 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
         model.optimizer = _in_place_of(model.optimizer, model, assumptions)
     if request.loss:
         changes["loss"] = made.loss = request.loss
-    elif made.loss is None and not own_losses(model):
-        called = _called_loss(request, model, outputs)
-        changes["loss"] = made.loss = called or default_loss(model, outputs)
+    elif made.loss is None and not losses.own_losses(model, compiled and not made.by_hand):
+        called = losses.called_loss(request, model, outputs)
+        changes["loss"] = made.loss = called or losses.default_loss(model, outputs)
         chosen = "chosen by the output: give another with --loss"
         if called is not None:
             chosen = f"as the loop calls it ({request.names['loss_named']})"
-        assumptions.append(f"loss {_loss_words(made.loss)}, {chosen}")
+        assumptions.append(f"loss {losses.loss_words(made.loss)}, {chosen}")
     if request.jit != "auto":
         changes["jit_compile"] = request.jit == "on"
     elif made.by_hand:  # of whatever Keras: its loop says how a step runs
@@ -176,43 +177,6 @@ def compile_model(made: Made, request: Request, outputs: Any, assumptions: list[
         model.compile(**arguments)
     except Exception as error:
         raise _failed(error, "compiling the model") from error
-
-
-def _compiled_loss(model: Any) -> Any:
-    loss = getattr(model, "loss", None)
-    if loss is None:
-        loss = getattr(getattr(model, "_compile_loss", None), "_user_loss", None)
-    if isinstance(loss, list | tuple) and all(one is None for one in loss):
-        return None  # its losses were added to it
-    return None if isinstance(loss, Missing) else loss
-
-
-def own_losses(model: Any) -> bool:
-    """Whether it computes its loss itself: `add_loss`, or a `train_step` or `compute_loss` of its own.
-
-    What regularizers say of weights is no loss of a batch: a step of nothing else would keep no activation.
-    """
-    if own_step(model):
-        return True
-    if not hasattr(model, "_flatten_layers") or not getattr(model, "losses", None):
-        return False
-    layers = list(model._flatten_layers())
-    if is_legacy(model):
-        called = [one for layer in layers for one in getattr(layer, "_callable_losses", ())]
-        of_weights = [one for one in called if "_loss_for_variable" in repr(getattr(one, "func", ""))]
-        return len(model.losses) > len(of_weights)
-    return any(layer._get_own_losses() for layer in layers if hasattr(layer, "_get_own_losses"))
-
-
-def own_step(model: Any) -> bool:
-    """Whether it has a `train_step` or `compute_loss` of its own."""
-    return has_own(model, "train_step") or has_own(model, "compute_loss")
-
-
-def has_own(model: Any, name: str) -> bool:
-    """Whether its class has another method of this name than Keras' models have."""
-    base = keras_of(model).Model
-    return hasattr(base, name) and getattr(type(model), name, None) is not getattr(base, name)
 
 
 def _optimizer(made: Made, request: Request, assumptions: list[str]) -> Any:
@@ -297,53 +261,12 @@ def optimizer_named(text: str, keras: Any = None) -> Any:
         raise EstimateError(f"--optimizer {text!r}: {error}", "target") from None
 
 
-def _called_loss(request: Request, model: Any, outputs: Any) -> Any:
-    """The loss of Keras that the loop calls, for one output that suits it; else None."""
-    name = request.names.get("loss_called", "").replace("_", "").lower()
-    leaves = tree().flatten(outputs)
-    if not name or len(leaves) != 1:
-        return None
-    if name.startswith("sparse") and (len(leaves[0].shape) < 2 or leaves[0].shape[-1] == 1):
-        return None
-    losses = keras_of(model).losses
-    classes = {one.lower(): cls for one, cls in vars(losses).items() if isinstance(cls, type)}
-    cls = classes.get(name)
-    if cls is None:
-        return None
-    return cls(from_logits=True) if "loss_logits" in request.names else cls()
-
-
-def default_loss(model: Any, outputs: Any) -> Any:
-    """The usual loss for an output, by its last activation and width; one for all outputs."""
-    leaves = tree().flatten(outputs)
-    losses = [_loss_of(leaf, model) for leaf in leaves]
-    return losses[0] if len(set(losses)) == 1 else losses
-
-
-def _loss_of(leaf: Any, model: Any) -> str:
-    history = getattr(leaf, "_keras_history", None)
-    layer = getattr(history, "operation", None) or getattr(history, "layer", None)
-    layer = layer or next(iter(reversed(getattr(model, "layers", []) or [])), None)
-    while inner := getattr(layer, "layers", None):  # the last layer of the last model
-        layer = inner[-1]
-    activation = getattr(getattr(layer, "activation", None), "__name__", "")
-    if activation == "softmax" and leaf.shape[-1] != 1:
-        return "sparse_categorical_crossentropy"
-    if activation == "sigmoid":
-        return "binary_crossentropy"
-    return "mean_squared_error"
-
-
-def _loss_words(loss: Any) -> str:
-    return ", ".join(loss) if isinstance(loss, list) else str(getattr(loss, "name", loss))
-
-
 def build_slots(model: Any, data: tuple[Any, ...]) -> None:
     """Build the optimizer's slots; by a step on a batch where layers get their weights in a step of the model's own."""
-    if own_step(model) and any(not one.built for one in _parts(model)):
+    if losses.own_step(model) and any(not one.built for one in _parts(model)):
         _traced_once(model, data)
     optimizer = model.optimizer
-    if optimizer is not None and _of_another(optimizer, model) and not own_step(model):
+    if optimizer is not None and _of_another(optimizer, model) and not losses.own_step(model):
         # Two models may be compiled with one optimizer: in Keras 2 it kept slots for both, Keras 3 refuses the second.
         optimizer = model.optimizer = type(optimizer).from_config(optimizer.get_config())
     if optimizer is None or getattr(optimizer, "built", False) or own_optimizers(model):

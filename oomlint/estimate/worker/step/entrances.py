@@ -22,8 +22,8 @@ from oomlint.estimate.worker.keras.generation import inputs_of, keras_of, layers
 from oomlint.estimate.worker.script.making import Made
 from oomlint.estimate.worker.sources import source_of
 from oomlint.estimate.worker.step import data_specs, described
-from oomlint.estimate.worker.step.compiling import own_step
 from oomlint.estimate.worker.step.data_specs import is_leaf, is_whole, looks_up
+from oomlint.estimate.worker.step.losses import own_step
 from oomlint.estimate.worker.step.parts_called import handed_on, taken_by_parts
 from oomlint.estimate.worker.subject import Spec
 

@@ -14,7 +14,7 @@ from oomlint.estimate.worker.keras.generation import keras_of, tree
 from oomlint.estimate.worker.script.making import Made
 from oomlint.estimate.worker.sources import source_of
 from oomlint.estimate.worker.step import data_specs
-from oomlint.estimate.worker.step.compiling import own_step
+from oomlint.estimate.worker.step.losses import own_step
 from oomlint.estimate.worker.subject import Spec
 from oomlint.estimate.worker.values import roles
 

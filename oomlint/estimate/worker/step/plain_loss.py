@@ -15,7 +15,7 @@ from oomlint.estimate.errors import EstimateError, words_of
 from oomlint.estimate.worker.keras import generation
 from oomlint.estimate.worker.keras.compilation import asked_jit
 from oomlint.estimate.worker.script.making import Made
-from oomlint.estimate.worker.step import compiling, data_specs
+from oomlint.estimate.worker.step import compiling, data_specs, losses
 from oomlint.estimate.worker.subject import Spec, Subject
 from oomlint.estimate.worker.xla.tensorflow_step import NOT_LOWERED
 
@@ -32,7 +32,7 @@ def or_plainly(subject: Subject, estimated: Callable[[], _Answer]) -> _Answer:
     except Exception as error:
         if isinstance(error, EstimateError) and NOT_LOWERED not in error.message:
             raise
-        if subject.mode != "train" or len(subject.data) < 2 or compiling.own_step(subject.model):
+        if subject.mode != "train" or len(subject.data) < 2 or losses.own_step(subject.model):
             raise
         before = subject.data, list(subject.assumptions)
         cause = error.__cause__ if isinstance(error, EstimateError) and error.__cause__ is not None else error
@@ -105,7 +105,7 @@ def _without_metrics(subject: Subject) -> str:
 def _with_usual_loss(subject: Subject) -> str:
     model, x = subject.model, subject.data[0]
     outputs = compiling.built_outputs(model, x)
-    loss = compiling.default_loss(model, outputs)
+    loss = losses.default_loss(model, outputs)
     _compile(subject, loss)
     batch = int(generation.tree().flatten(x)[0].shape[0])
     subject.data = (x, data_specs.targets(Made(model, loss=loss), outputs, batch, []))

@@ -10,7 +10,7 @@ from oomlint.estimate.worker.keras.generation import inputs_of, keras_of
 from oomlint.estimate.worker.keras.state import own_optimizers
 from oomlint.estimate.worker.script.making import Made
 from oomlint.estimate.worker.sources import source_of
-from oomlint.estimate.worker.step.compiling import own_step
+from oomlint.estimate.worker.step.losses import own_step
 
 # What a class of the user's own may have in place of Keras' that only its own step makes sense of.
 _OF_THE_STEP = ("train_step", "test_step", "compute_loss", "compile", "metrics", "compute_metrics", "fit")
