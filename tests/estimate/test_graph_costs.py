@@ -124,7 +124,8 @@ def test_strides_and_padding_are_read_from_the_graph():
     [
         ((100, 60), 1, 3),  # neither is a number of whole tiles: written side by side, 1 + 2 MiB
         ((128, 64), 1, 0),  # read from where they lie
-        ((100, 60), 40, 0),  # 40 + 1 + 1 MiB: neither product is small enough to be merged
+        ((100, 60), 62, 3),  # 62 + 1 + 1 MiB: one of two is small enough
+        ((100, 60), 63, 0),  # 63 + 1 + 1 MiB: neither product is small enough to be merged
     ],
 )
 def test_gradients_of_weights_that_one_tensor_met_are_multiplied_together(widths, tensor, joined):

@@ -159,7 +159,7 @@ def _taken_over(
     if operation.type in (TOGETHER, BESIDE):
         sources = list(operation.controls)
     elif operation.type in ("Fusion", "PoolScatter"):
-        sources = [source for source, _ in operation.inputs]
+        sources = [source for source, _ in operation.inputs if source not in operation.elsewhere]
     else:
         return None
     for source in sources:

@@ -16,7 +16,9 @@ from oomlint.estimate.worker.graph.operations import Operation
 # or read as: what a loop reads stays while it runs (loop_transpose_fusion{0} in the assignment of same_question).
 _SAME = ALIASES | READS | {"TensorListFromTensor", "TensorListStack"}
 # Small results that no kernel computes twice.
-REDUCTIONS = frozenset("Sum Mean Max Min Prod Any All ArgMax ArgMin BiasAddGrad L2Loss EuclideanNorm".split())
+REDUCTIONS = frozenset(
+    "Sum Mean Max Min Prod Any All ArgMax ArgMin BiasAddGrad L2Loss EuclideanNorm VectorSum".split()
+)
 # Kernels that compute their inputs' elements themselves, too.
 _POOLS = frozenset(
     "MaxPool AvgPool MaxPool3D AvgPool3D PoolWindows PoolScatter Base Padded Difference".split()
@@ -45,6 +47,9 @@ _BY_ROW = ("Softmax", "LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "Soft
 # Longer rows are summed in two steps (ReductionDimensionRaceFreeBound in xla/service/gpu/reduction_utils.cc: 1,024
 # threads of sixteen elements), and no kernel of Triton's is made of them.
 _LONGEST_ROW = 1024 * 16
+WARP = 32  # threads that run together
+# Bytes that could be moved while an element of joined tensors is chosen (400 operations, as long as a tanh).
+JOINED = 10
 # What computing an element costs, in bytes: a counter-based random number, the error function of gelu, tanh and elu;
 # others in proportion to the cycles that XLA has measured for float32 on an H100
 # (xla/service/gpu/model/hlo_op_profiles_data.h). Softplus is log1p(exp(x)), chosen from by two comparisons.
@@ -120,3 +125,18 @@ def cost_of(operation: Operation) -> float:
     if operation.type == "AddN":
         cycles = _CYCLES_OF_A_SUM * max(len(operation.inputs) - 1, 1)
     return _CYCLE * cycles * elements
+
+
+def is_joined_anywhere(operation: Operation, operations: list[Operation]) -> bool:
+    """Whether threads that run together may have to read from different tensors: each reads from all of them.
+
+    (`HandleConcatenate` in xla/service/gpu/model/gpu_hlo_cost_analysis.cc: 400 operations an element, else six)
+    """
+    number, position = operation.inputs[0]
+    if not operation.shapes or position >= len(operations[number].shapes):
+        return False
+    given, made = operations[number].shapes[position], operation.shapes[0]
+    if operation.type == "Pack":
+        return given != made[1:]
+    axis = next((axis for axis, (a, b) in enumerate(zip(given, made, strict=False)) if a != b), 0)
+    return axis > 0 and given[axis] % WARP > 0

@@ -12,14 +12,25 @@ import math
 
 from oomlint.estimate.worker.graph.cards import HOPPER, Card
 from oomlint.estimate.worker.graph.convolutions import CONVOLUTIONS
-from oomlint.estimate.worker.graph.costs import REDUCTIONS, cost_of, is_by_row, kind_of, scratch_of, size_of
+from oomlint.estimate.worker.graph.costs import (
+    JOINED,
+    REDUCTIONS,
+    WARP,
+    cost_of,
+    is_by_row,
+    is_joined_anywhere,
+    kind_of,
+    scratch_of,
+    size_of,
+)
 from oomlint.estimate.worker.graph.kinds import LOOPS, READS
 from oomlint.estimate.worker.graph.leaky import keep_leaky
-from oomlint.estimate.worker.graph.lowering import RELUS, ROWS, is_sum_of_products, summed_rows
 from oomlint.estimate.worker.graph.operands import Operands
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program
 from oomlint.estimate.worker.graph.products import PRODUCTS, by_cublas, in_another_shape, is_lent_memory
 from oomlint.estimate.worker.graph.reading import Reading, pieces_of, share_of
+from oomlint.estimate.worker.graph.rows import ROWS, summed_rows
+from oomlint.estimate.worker.graph.units import RELUS, is_sum_of_products
 from oomlint.estimate.worker.graph.zeros import place_zeros
 
 # What windows that overlap compute again for each.
@@ -29,13 +40,10 @@ _LIGHT = RELUS | {"BiasAdd", "Cast", "ConcatV2", "Pad", "PadV2", "Padded"}
 _TIMES = 15
 # What reads zeros that the unit before it compares with, only since the two may be one kernel.
 _WINDOWS = ("MaxPool", "MaxPool3D", "PoolWindows")
-_WARP = 32  # threads that run together
 # Sums that keep fewer multiprocessors busy than an A100 has (108): a block of threads makes as many as a warp has
 # threads. What is computed in there again takes long, so it is written, at once with the sum; by many only what reads
 # more than it writes: gelu in answers_normalized, not the normalizations of speakers_by_statistics.
-_FEW_SUMS, _MORE = 108 * _WARP, 1.5
-# Bytes that could be moved while an element of joined tensors is chosen (400 operations, as long as a tanh).
-_JOINED = 10
+_FEW_SUMS, _MORE = 108 * WARP, 1.5
 # Functions of one argument that Triton computes (xla/backends/gpu/codegen/triton/support.cc).
 _OF_ONE = frozenset("Sin Cos Exp Log Log1p Expm1 Tanh Sqrt Rsqrt Neg Abs".split())
 # The error function of what a kernel wrote in that very shape is computed again (two_branches_of_functions), that of a
@@ -69,8 +77,8 @@ class _Fusion:
             half = "16" in "".join(operation.dtypes)
             if operation.type in ("Erf", "Erfc") and not half and not self._is_reshaped(number):
                 self.costs[number] *= _AT_ONCE
-            if operation.type in ("ConcatV2", "Pack") and self._is_joined_anywhere(operation):
-                self.costs[number] = _JOINED * math.prod(operation.shapes[0])
+            if operation.type in ("ConcatV2", "Pack") and is_joined_anywhere(operation, self.operations):
+                self.costs[number] = JOINED * math.prod(operation.shapes[0])
         self.reads: list[set[int]] = [set() for _ in self.operations]
         self.operands = Operands(self.operations, self.channels_first)
         self.readers: list[set[int]] = [set() for _ in self.operations]
@@ -172,20 +180,6 @@ class _Fusion:
             if not self.readers[number]:
                 self.readers[source].discard(number)
                 self.gone.add(number)
-
-    def _is_joined_anywhere(self, operation: Operation) -> bool:
-        """Whether threads that run together may have to read from different tensors: each reads from all of them.
-
-        (`HandleConcatenate` in xla/service/gpu/model/gpu_hlo_cost_analysis.cc: 400 operations an element, else six)
-        """
-        number, position = operation.inputs[0]
-        if not operation.shapes or position >= len(self.operations[number].shapes):
-            return False
-        given, made = self.operations[number].shapes[position], operation.shapes[0]
-        if operation.type == "Pack":
-            return given != made[1:]
-        axis = next((axis for axis, (a, b) in enumerate(zip(given, made, strict=False)) if a != b), 0)
-        return axis > 0 and given[axis] % _WARP > 0
 
     def _is_reshaped(self, number: int) -> bool:
         """Whether a product is given another shape between its kernel and this, element by element."""
@@ -395,4 +389,7 @@ class _Fusion:
             shapes,
             operation.dtypes[:1],
             operation.variable if kind == "update" or operation.type in ("Padded", *LOOPS) else "",
+            elsewhere=tuple(
+                places[one] for one in reads if one in places and self.reading.is_elsewhere(number, one)
+            ),
         )

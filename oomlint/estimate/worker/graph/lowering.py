@@ -17,17 +17,17 @@ from oomlint.estimate.worker.graph.exchanges import exchange_for_products
 from oomlint.estimate.worker.graph.leaky import MASK
 from oomlint.estimate.worker.graph.merging import merge_products
 from oomlint.estimate.worker.graph.operations import Operation, Output, Program, new_operation
-from oomlint.estimate.worker.graph.products import multiply_over_one
+from oomlint.estimate.worker.graph.rows import ROWS, summed_rows
 from oomlint.estimate.worker.graph.split import split_products
 from oomlint.estimate.worker.graph.sums import add_rows
+from oomlint.estimate.worker.graph.units import RELUS, elements_of, is_written, positive
 from oomlint.estimate.worker.graph.unread import leave_out_unread
 from oomlint.estimate.worker.graph.updates import read_after_updates
+from oomlint.estimate.worker.graph.vectors import multiply_over_one, sum_over_vectors
 
 _BRANCHES = ("If", "StatelessIf")
 _ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"
 _INDEX = 4  # bytes
-ROWS = 4096
-RELUS = frozenset({"Relu", "Relu6"})
 Like = tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]  # shape and type
 Zeros = dict[Like, int]
 
@@ -42,6 +42,7 @@ def lowered(program: Program, card: Card = HOPPER, cublas: bool = False) -> Prog
     operations = list(program.operations)
     read_after_updates(operations)
     multiply_over_one(operations)
+    sum_over_vectors(operations)
     merge_equals(operations)
     program = replace(program, operations=list(operations))
     readers = _readers(program)
@@ -79,8 +80,8 @@ def lowered(program: Program, card: Card = HOPPER, cublas: bool = False) -> Prog
             compared = (
                 ((zeros[_like(operation, operations)], 0),) if _like(operation, operations) in zeros else ()
             )
-            both = cublas or _is_averaged(operation, program, readers)
-            operations.append(_positive(operation, operations, compared, both))
+            both = cublas or is_written(operation, program, readers)
+            operations.append(positive(operation, operations, compared, both))
             chosen = (operation.inputs[0], (len(operations) - 1, 0), *compared)
             operations[number] = replace(operation, type="Select", inputs=chosen)
         elif operation.type == "LeakyReluGrad" and len(operation.inputs) > 1:
@@ -156,15 +157,6 @@ def _write_differences(program: Program, operations: list[Operation], channels_f
                 operations[number] = replace(operation, type="Identity", inputs=((made[left, right], 0),))
 
 
-def summed_rows(given: tuple[int, ...], made: tuple[int, ...]) -> int:
-    """How many rows a sum or mean takes together; 0 where it takes the last axis."""
-    last = next((axis for axis in reversed(range(len(given))) if given[axis] > 1), -1)
-    kept = made[last if len(made) == len(given) else -1 :][:1]
-    if last < 0 or kept != given[last : last + 1]:
-        return 0
-    return math.prod(given) // max(math.prod(made), 1)
-
-
 def _dense(branch: Operation, program: Program) -> int:
     """Bytes of the largest gradient of a table that is made dense in a branch.
 
@@ -202,60 +194,10 @@ def _chosen(branch: Operation, program: Program) -> tuple[int, int]:
     return rows, max(rows, dense)
 
 
-def _positive(
-    gradient: Operation, operations: list[Operation], zeros: tuple[Output, ...], both: bool
-) -> Operation:
-    """Where a ReLU's input is positive, a byte for each element: asked of its input, which leaves its output alone.
-
-    Not behind a product of matrices, whose kernel ends with the ReLU, or which the next computes it from. cuBLAS does
-    neither where both are needed, and both stay (cublas-lt-matmul.55 and loop_maximum_fusion in small_reader's); so do
-    they where a mean over few rows is taken of the ReLU (input_maximum_reduce_fusion in loans_repaid's).
-    """
-    asked = gradient.inputs[1]
-    relu = operations[source_of(operations, asked)]
-    if relu.type == "Relu" and (both or not _is_product(relu.inputs[0], operations)):
-        asked = relu.inputs[0]
-    name, count = f"{gradient.name}/positive", _elements(gradient)
-    return new_operation(name, "Compare", (asked, *zeros), gradient.shapes[:1], count, ("bool",))
-
-
 def _mask(units: Operation, asked: Output, zeros: tuple[Output, ...] = ()) -> Operation:
     return new_operation(
-        units.name + MASK, "Compare", (asked, *zeros), units.shapes[:1], _elements(units), ("bool",)
+        units.name + MASK, "Compare", (asked, *zeros), units.shapes[:1], elements_of(units), ("bool",)
     )
-
-
-def _is_averaged(gradient: Operation, program: Program, readers: list[list[int]]) -> bool:
-    """Whether few rows of the ReLU's are summed, which writes it (`_is_summed_at_once` in fusion.py)."""
-    number = source_of(program.operations, gradient.inputs[1])
-    relu = program.operations[number]
-    for reader in readers[number]:
-        one = program.operations[reader]
-        if one.type == "Mean" and relu.shapes and one.shapes:
-            if 1 < summed_rows(relu.shapes[0], one.shapes[0]) <= ROWS:
-                return True
-    return False
-
-
-def _is_product(source: Output, operations: list[Operation]) -> bool:
-    operation = operations[source_of(operations, source)]
-    if is_sum_of_products(operation, operations):  # no kernel's of theirs ends with it
-        return False
-    return "MatMul" in _without_bias(operation, operations).type
-
-
-def is_sum_of_products(operation: Operation, operations: list[Operation]) -> bool:
-    """Two products, each perhaps with a bias, added."""
-    if operation.type not in ("Add", "AddV2"):
-        return False
-    added = [operations[source_of(operations, one)] for one in operation.inputs]
-    return sum("MatMul" in _without_bias(one, operations).type for one in added) > 1
-
-
-def _without_bias(operation: Operation, operations: list[Operation]) -> Operation:
-    if operation.type in ("BiasAdd", "Add", "AddV2") and operation.inputs:
-        return operations[source_of(operations, operation.inputs[0])]
-    return operation
 
 
 def _scattered(
@@ -278,7 +220,7 @@ def _scattered(
         "PoolWindows",
         gradient.inputs[:1],
         pooled.shapes[:1],
-        axes * _INDEX * _elements(pooled),
+        axes * _INDEX * elements_of(pooled),
         ("int32",),
     )
     windows.outputs += pooled.outputs[:1]  # the value, which nobody needs any more
@@ -356,11 +298,6 @@ def _in_order(program: Program) -> Program:
         for number in order
     ]
     return Program(operations, moved(program.fetched), tuple(places[one] for one in program.arguments))
-
-
-def _elements(operation: Operation) -> int:
-    item = 2 if operation.dtypes and "16" in operation.dtypes[0] else 4
-    return sum(operation.outputs[:1]) // item
 
 
 def _pooled(program: Program, readers: list[list[int]]) -> set[Like]:

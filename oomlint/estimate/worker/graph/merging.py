@@ -10,7 +10,9 @@ from oomlint.estimate.worker.graph.operations import Operation, Output, Program,
 from oomlint.estimate.worker.graph.products import sides_of
 
 _TILE = 64  # columns
-_MERGED = 32 << 20  # bytes: xla_gpu_dot_merger_threshold_mb in xla/debug_options_flags.cc
+# Bytes that one of two products may read and write (xla_gpu_dot_merger_threshold_mb in xla/debug_options_flags.cc): XLA
+# merges two of 62 and 63 MiB beside their operands' one, not two of 66 and 67.
+_MERGED = 64 << 20
 
 
 def merge_products(program: Program, operations: list[Operation]) -> None:
@@ -23,7 +25,7 @@ def merge_products(program: Program, operations: list[Operation]) -> None:
     for number, operation in enumerate(program.operations):
         if operation.type not in ("MatMul", "BatchMatMulV2") or len(operation.inputs) < 2:
             continue
-        if sum(operation.outputs) > _MERGED or not _is_weight(program, operation.inputs[1]):
+        if not _is_weight(program, operation.inputs[1]):
             continue
         sides = sides_of(operation, program.operations)
         if sides is not None and sides[2] == 1:  # a multiplication by then (rooms_of_noise)
@@ -34,11 +36,12 @@ def merge_products(program: Program, operations: list[Operation]) -> None:
     merged: set[int] = set()
     waits: list[int] = []  # as long as nothing is merged
     for members in by_tensor.values():
+        members = _with_small(members, program)
         if len(members) > 1 and not _waits(members, operations):
             _merge(members, program, operations)
             merged.update(members)
     for members in by_weight.values():
-        left = [member for member in members if member not in merged]
+        left = _with_small([member for member in members if member not in merged], program)
         if len(left) < 2:
             continue
         waits = waits or _all_waits(operations)
@@ -83,11 +86,9 @@ def _merge_gradients(program: Program, operations: list[Operation], merged: set[
         if math.prod(shapes[0][0][:-1]) == math.prod(shapes[1][0][:-1]) != operation.shapes[0][0]:
             by_tensor.setdefault(tensor, []).append(number)
     for members in by_tensor.values():
-        small = any(_moved(program, number) <= _MERGED for number in members)
         widths = [program.operations[number].shapes[0][-1] for number in members]
         if (
-            len(members) < 2
-            or not small
+            len(_with_small(members, program)) < 2
             or not any(width % _TILE for width in widths)
             or _waits(members, operations)
         ):
@@ -102,6 +103,17 @@ def _merge_gradients(program: Program, operations: list[Operation], merged: set[
         for number in members:
             operations[number] = replace(operations[number], inputs=(first.inputs[0], (joined, 0)))
         _merge(members, replace(program, operations=list(operations)), operations)
+
+
+def _with_small(members: list[int], program: Program) -> list[int]:
+    """Those that become one: of two that do, one is small; what they become seldom is."""
+    size, found = 0, list[int]()
+    for member in members:
+        moved = _moved(program, member)
+        if not found or min(size, moved) <= _MERGED:
+            found.append(member)
+            size += moved
+    return found
 
 
 def _moved(program: Program, number: int) -> int:

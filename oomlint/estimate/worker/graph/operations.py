@@ -15,7 +15,7 @@ class Operation:
     `variable` is the handle that it reads or writes; `body` what a loop runs, for `rounds` rounds, each after its
     `condition`; `overlap` how often the windows of a pooling read an element; `equation` an Einsum's;
     `whole` the input whose memory the outputs are pieces of, -1 for none; `strides` and `dilations` a convolution's, by
-    side, and `padded` whether it may be.
+    side, and `padded` whether it may be; `elsewhere` the operations that a kernel reads at other places than it writes.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Operation:
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
     padded: bool = True
+    elsewhere: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 from oomlint.estimate.worker.graph.cards import Card
 from oomlint.estimate.worker.graph.convolutions import source_of
@@ -23,25 +22,6 @@ def by_cublas(program: Program, card: Card) -> bool:
     One that does not fails the whole compilation, which is then made without XLA's own (worker/xla/compiler.py).
     """
     return not card.triton or any(_does_not_fit(operation, program) for operation in program.operations)
-
-
-def multiply_over_one(operations: list[Operation]) -> None:
-    """A product that sums over one, for each of many, is a multiplication, which others compute as they read it.
-
-    (xla/hlo/transforms/simplifiers/algebraic_simplifier.cc; the gradients of matrices that a vector each was
-    multiplied with are nowhere in the assignment of matrices_of_edges.) That of a layer with one result counts as
-    written: its kernel sums what it reads for the weights, too, and cannot write over it (twin_critics).
-    """
-    for number, operation in enumerate(operations):
-        if operation.type not in PRODUCTS or operation.type == "Einsum" or len(operation.inputs) < 2:
-            continue
-        shapes = [operations[source].shapes for source, _ in operation.inputs[:2]]
-        if not all(shapes) or not operation.shapes or len(operation.shapes[0]) < 3:
-            continue
-        (left, right), (*outer, rows, columns) = (one[0] for one in shapes), operation.shapes[0]
-        times = math.prod(outer)
-        if math.prod(left) == times * rows and math.prod(right) == times * columns and min(rows, columns) > 1:
-            operations[number] = replace(operation, type="Mul")
 
 
 def is_lent_memory(operation: Operation, program: Program) -> bool:

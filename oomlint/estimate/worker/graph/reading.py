@@ -116,6 +116,10 @@ class Reading:
             found[self.count] = Place(place.share * share, place.pieces * pieces)
         return found
 
+    def is_elsewhere(self, reader: int, source: int) -> bool:
+        """Whether an element is read that stands at another place than the one that is written then."""
+        return any(way != _AS_WRITTEN for way in self.places[reader].get(source, ()))
+
     def add(self, reader: int, source: int, ways: Ways) -> None:
         """The reader reads the source in these ways as well."""
         both = self.places[reader].get(source, {}) | ways

@@ -118,7 +118,9 @@ class _Siblings:
         for member, each in zip(members, reads, strict=True):
             operation = self.operations[member]
             # What no other of them reads may be written over.
-            own = tuple(sorted(places[source] for source in each if asked[source] == 1))
+            moved = operation.elsewhere
+            own = tuple(sorted(places[one] for one in each if asked[one] == 1 and one not in moved))
+            operation = replace(operation, elsewhere=tuple(places[one] for one in moved))
             if member != number:
                 operation = replace(operation, type=BESIDE, inputs=((places[number], 0),), controls=own)
             elif len(members) > 1 and operation.type == "Fusion":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from oomlint.estimate.worker.graph.costs import REDUCTIONS
 from oomlint.estimate.worker.graph.leaky import MASK
-from oomlint.estimate.worker.graph.lowering import RELUS
 from oomlint.estimate.worker.graph.operations import Operation, waits_for
+from oomlint.estimate.worker.graph.units import RELUS
 
 
 def place_zeros(
