@@ -12,7 +12,8 @@ models that none of those has (FOURTH_LOOK); `--fifth-look`: others again, with 
 train every day (ELEVENTH_LOOK); `--twelfth-look`: ordinary models in users' styles (TWELFTH_LOOK); `--thirteenth-look`:
 what people really train (THIRTEENTH_LOOK); `--fourteenth-look`: other models of the usual kinds (FOURTEENTH_LOOK);
 `--fifteenth-look`: the forms that people train (FIFTEENTH_LOOK), `--sixteenth-look` what no earlier set has,
-`--seventeenth-look` what public training scripts train (SEVENTEENTH_LOOK).
+`--seventeenth-look` what public training scripts train (SEVENTEENTH_LOOK), `--eighteenth-look` ordinary sizes of
+kinds that the others lack (EIGHTEENTH_LOOK).
 Arguments (weights, slots, inputs) are exact, the same for all; compared is the whole, arguments and temporaries.
 `formula`: twice the outputs of all layers and the weights, as people copy it; `grappler`:
 TensorFlow's own estimator (tensorflow/core/grappler); `liveness`: the traced graph's tensors from maker to last reader,
@@ -43,7 +44,7 @@ LOOKS = (
         f"--{number}-look"
         for number in (
             "second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-            "fifteenth sixteenth seventeenth".split()
+            "fifteenth sixteenth seventeenth eighteenth".split()
         )
     ),
 )
@@ -114,6 +115,7 @@ def chosen(file, names, options):
     looks += (known.SIXTH_LOOK, known.SEVENTH_LOOK, known.EIGHTH_LOOK, known.NINTH_LOOK, known.TENTH_LOOK)
     looks += (known.ELEVENTH_LOOK, known.TWELFTH_LOOK, known.THIRTEENTH_LOOK, known.FOURTEENTH_LOOK)
     looks += (known.FIFTEENTH_LOOK, known.SIXTEENTH_LOOK, known.SEVENTEENTH_LOOK)
+    looks += (known.EIGHTEENTH_LOOK,)
     lists = dict(zip(LOOKS, looks, strict=True))
     keys = {key for option in options for key in lists[option]}
     rows = {}

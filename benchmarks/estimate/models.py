@@ -47,7 +47,7 @@ SETS = (
     "eleventh_other_models", "twelfth_look_models", "twelfth_other_models", "thirteenth_look_models",
     "thirteenth_other_models", "fourteenth_look_models", "fourteenth_other_models", "fifteenth_look_models",
     "fifteenth_other_models", "sixteenth_look_models", "sixteenth_other_models", "seventeenth_look_models",
-    "seventeenth_other_models",
+    "seventeenth_other_models", "eighteenth_look_models", "eighteenth_other_models",
 )  # fmt: skip
 BUILDERS: dict[str, Callable[[], Case]] = {}
 

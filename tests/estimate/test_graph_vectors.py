@@ -8,10 +8,12 @@ from __future__ import annotations
 import pytest
 from estimate.graph_programs import MIB, op, program
 
+from oomlint.estimate.worker.graph.cards import HOPPER
 from oomlint.estimate.worker.graph.compiled import compiled
 from oomlint.estimate.worker.graph.fusion import kernels
 from oomlint.estimate.worker.graph.lowering import lowered
 from oomlint.estimate.worker.graph.operations import Operation, Program
+from oomlint.estimate.worker.graph.products import by_cublas
 
 ROWS = 64 * MIB // 4 // 128  # of 128 columns: 64 MiB
 
@@ -122,3 +124,19 @@ def test_of_two_merged_products_one_is_small(first: int, second: int, merged: bo
     made.operations[1].outputs = made.operations[2].outputs = (4,)
     made.operations[1].shapes, made.operations[2].shapes = ((8, 8 * first),), ((8, 8 * second),)
     assert any(one.name == "one/merged" for one in lowered(made).operations) == merged
+
+
+@pytest.mark.parametrize(("fields", "left"), [(20, True), (16, False)])
+def test_a_product_of_what_vectors_gave_is_left_to_cublas(fields: int, left: bool):
+    """Twenty fields fit no tile of sixteen: custom-call.23, lent 32 MiB, in weights_from_squeezed_fields."""
+    made = program(
+        op("Argument", mib=1, shape=(1024, fields, 16)),
+        op("Argument", mib=1, shape=(1024, fields, 16)),
+        op("Einsum", 0, 1, mib=25, shape=(1024, fields, fields, 16)),
+        op("Argument", mib=6, shape=(fields * fields * 16, 256)),
+        op("Reshape", 2, mib=25, shape=(1024, fields * fields * 16)),
+        op("MatMul", 4, 3, mib=1, shape=(1024, 256)),
+    )
+    made.operations[2].equation = "bid,bjd->bijd"
+    assert by_cublas(made, HOPPER) == left
+    assert by_cublas(lowered(made), HOPPER) == left

@@ -32,7 +32,8 @@ def multiply_over_one(operations: list[Operation]) -> None:
         if sides is None or sides[2] != 1 or min(sides[1], sides[3]) == 1:
             continue
         if len(operation.shapes[0]) > 2 or _is_added(number, operations, readers):
-            operations[number] = replace(operation, type="Mul", equation="")
+            # Its equation stays: what it exchanges is exchanged before a product (`by_cublas`).
+            operations[number] = replace(operation, type="Mul")
 
 
 def _is_added(number: int, operations: list[Operation], readers: list[list[int]]) -> bool:
