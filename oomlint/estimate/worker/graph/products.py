@@ -51,7 +51,7 @@ def _does_not_fit(operation: Operation, program: Program) -> bool:
 
 def _is_exchanged(operation: Operation, program: Program) -> bool:
     if operation.type != "Transpose":  # of vectors, a multiplication by now (weights_from_squeezed_fields)
-        return bool(operation.equation)
+        return operation.type == "Einsum" or bool(operation.equation)
     given = program.operations[operation.inputs[0][0]].shapes[0]
     made = operation.shapes[0]
     return given != made and (given[0], given[2], given[1], *given[3:]) == made if len(given) > 3 else False
