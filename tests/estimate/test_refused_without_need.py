@@ -106,3 +106,52 @@ def test_a_convolution_goes_over_all_but_the_last_sizes_as_in_keras_2(
     assert found.batch_size == 64
     # A kernel of 1 x 6 x 32 with its bias; four gates of 32 + 64 + 1 weights for each of 64; 64 and a bias.
     assert found.parts["weights"] == pytest.approx(4 * (7 * 32 + 4 * 97 * 64 + 65), abs=64)
+
+
+def test_what_an_agent_sees_is_not_asked_for_where_only_its_actions_are_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = """
+        import keras
+        import numpy as np
+        import simulator_of_nobody_3011
+        import tensorflow as tf
+
+        def network(actions):
+            return keras.Sequential([keras.Input((20,)), keras.layers.Dense(30), keras.layers.Dense(actions)])
+
+        class Agent:
+            def __init__(self, env):
+                self.actions = env.action_space.n
+                self.q = network(self.actions)
+                self.optimizer = keras.optimizers.SGD(0.1)
+                self.seen = []
+
+            def see(self, *what):
+                self.seen.append(what)
+
+            @tf.function
+            def learn(self, states, wanted):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean((wanted - self.q(states)) ** 2)
+                grads = tape.gradient(loss, self.q.trainable_variables)
+                self.optimizer.apply_gradients(zip(grads, self.q.trainable_variables))
+
+        def main():
+            env = simulator_of_nobody_3011.make("it")
+            agent = Agent(env)
+            state, more = env.reset()
+            for _ in range(1000):
+                new, reward, ended, cut, more = env.step(0)
+                done = ended or cut
+                agent.see(state, new, reward, done)
+                state = new
+                agent.learn(np.zeros((16, 20), "float32"), np.zeros((16, 1), "float32"))
+
+        main()
+    """
+    found = answered(tmp_path, text, monkeypatch)
+    assert found.instead == ()  # states, rewards and ends are nothing that the network is made of
+    assert any("action_space" in one for one in found.assumptions)
+    # 21 x 30 weights and 31 for each of ten actions.
+    assert found.parts["weights"] == pytest.approx(4 * (21 * 30 + 31 * 10), abs=64)

@@ -8,19 +8,17 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from oomlint.estimate.slicing.filling import filled
 from oomlint.estimate.slicing.program import dotted
 from oomlint.estimate.slicing.steps import trains_itself
 from oomlint.estimate.worker.script.altered import Altering
+from oomlint.estimate.worker.script.leading import Way, leads_on, mark
 from oomlint.estimate.worker.script.spellings import FAILED, helper, today
 
 __all__ = ["FAILED", "compiled"]
-
-
-Way = Mapping[str, Sequence[str]]
 
 
 def compiled(
@@ -40,8 +38,7 @@ def compiled(
             node.end_lineno = lines[number]  # type: ignore[attr-defined]
             node.end_col_offset = node.col_offset  # type: ignore[attr-defined] # what ended lines below ends here now
     _unset(tree)
-    _mark(tree)
-    _mark_way(tree, path, way or {})
+    mark(tree, path, way or {})
     altering = Altering(tree, others)
     for node in ast.walk(tree):
         if isinstance(node, ast.Try):
@@ -69,7 +66,7 @@ def _one_by_one(statement: ast.stmt) -> list[ast.stmt]:
         case ast.Assign(
             targets=[ast.Tuple(elts=targets) | ast.List(elts=targets)],
             value=ast.Tuple(elts=values) | ast.List(elts=values),
-        ) if len(targets) == len(values) and not _meet(targets, values) and not _leads_on(statement):
+        ) if len(targets) == len(values) and not _meet(targets, values) and not leads_on(statement):
             pairs = zip(targets, values, strict=True)
             return [ast.copy_location(ast.Assign([target], value), statement) for target, value in pairs]
     return [statement]
@@ -98,7 +95,7 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
         statement.decorator_list = [_if_there(one) for one in statement.decorator_list]
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            way = _leads_on(statement)
+            way = leads_on(statement)
             _begin(statement)
             statement.body = _guarded(statement.body, way)
             return statement
@@ -118,8 +115,8 @@ def _guard(statement: ast.stmt, top: bool, last: bool = False) -> ast.stmt:
                 if block:
                     setattr(statement, name, _guarded(block, top))
             alone = fails_alone if top else _reads_words(statement)
-            return _attempt(statement) if alone and not _leads_on(statement) else statement
-        case ast.Expr() | ast.Assign() | ast.Return() if _leads_on(statement):
+            return _attempt(statement) if alone and not leads_on(statement) else statement
+        case ast.Expr() | ast.Assign() | ast.Return() if leads_on(statement):
             return statement  # why it fails is what is to be said
         case ast.ImportFrom(module="__future__"):
             return statement
@@ -151,7 +148,7 @@ def _begin(method: ast.stmt) -> None:
 
 def _begun(statement: ast.stmt) -> ast.stmt:
     match statement:
-        case ast.Assign(value=ast.Call(func=called)) if dotted(called) != "open" and not _leads_on(statement):
+        case ast.Assign(value=ast.Call(func=called)) if dotted(called) != "open" and not leads_on(statement):
             return _attempt(statement, "FileNotFoundError")
     return statement
 
@@ -224,77 +221,6 @@ def _unset(tree: ast.Module) -> None:
             ):
                 if names.count(name) == 1:
                     node.value = ast.copy_location(helper("unset", node.value, name, node.lineno), node.value)
-
-
-def _mark(tree: ast.Module) -> None:
-    """Mark what leads on to the training call: its statements, functions, and those that call them."""
-    methods = {id(one) for cls in ast.walk(tree) if isinstance(cls, ast.ClassDef) for one in cls.body}
-    functions = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
-    names, attributes = {"oomlint_trained"}, set[str]()
-    leading: set[int] = set()
-    while True:
-        new = [
-            one
-            for one in functions
-            if id(one) not in leading and (_says(one, names, attributes) or _ends_in(one.body, attributes))
-        ]
-        if not new:
-            break
-        leading.update(map(id, new))
-        for one in new:
-            (attributes if id(one) in methods else names).add(one.name)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.oomlint_leads = id(node) in leading  # type: ignore[union-attr]
-        elif isinstance(node, ast.stmt):
-            node.oomlint_leads = _says(node, names, attributes)  # type: ignore[attr-defined]
-
-
-def _mark_way(tree: ast.Module, path: str, way: Way) -> None:
-    """The same of a way through several modules, none of which says alone where it leads."""
-    own = set(way.get(path, ()))
-    called = {one.removesuffix(".__init__").rpartition(".")[2] for names in way.values() for one in names}
-    blocks = [tree.body] if own else []
-    for cls in ast.walk(tree):
-        for node in getattr(cls, "body", ()) if isinstance(cls, ast.Module | ast.ClassDef) else ():
-            inside = f"{cls.name}." if isinstance(cls, ast.ClassDef) else ""
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and inside + node.name in own:
-                node.oomlint_leads = True  # type: ignore[union-attr]
-                blocks.append(node.body)
-    while blocks:
-        last = blocks.pop()[-1]
-        calls = (one.func for one in ast.walk(last) if isinstance(one, ast.Call))
-        if isinstance(last, ast.FunctionDef | ast.ClassDef) or not any(
-            getattr(one, "attr", getattr(one, "id", "")) in called for one in calls
-        ):
-            continue
-        last.oomlint_leads = True  # type: ignore[attr-defined]
-        if isinstance(last, ast.If | ast.For | ast.While | ast.With | ast.Try):
-            blocks.append(last.body)
-
-
-def _says(node: ast.AST, names: set[str], attributes: set[str]) -> bool:
-    for one in ast.walk(node):
-        match one:
-            case ast.Name(id=name) if name in names:
-                return True
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if name in attributes:
-                return True
-    return False
-
-
-def _ends_in(body: list[ast.stmt], methods: set[str]) -> bool:
-    """Whether the last statement calls one of these methods, of whatever object: `agent.train()`."""
-    match body[-1] if body else None:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))):
-            return name in methods
-        case ast.For(body=inner) | ast.While(body=inner) | ast.With(body=inner) | ast.Try(body=inner):
-            return _ends_in(inner, methods)
-    return False
-
-
-def _leads_on(node: ast.AST) -> bool:
-    return getattr(node, "oomlint_leads", False)
 
 
 def _attempt(statement: ast.stmt, kind: str = "Exception") -> ast.stmt:

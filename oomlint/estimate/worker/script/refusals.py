@@ -55,11 +55,16 @@ def instead_of(cause: BaseException, names: list[str]) -> tuple[str, ...]:
     return (*names[:-1], *data)
 
 
-def of_use(failures: list[Missing]) -> Missing:
-    """The first that others follow from. A missing library does no harm by itself, nor does what nobody uses."""
+def of_use(failures: list[Missing], led: set[str]) -> Missing:
+    """The first that others follow from. A missing library does no harm by itself, nor does what nobody uses.
+
+    `led` are names on which the training is called: one that failed is why that was not reached.
+    """
     others = [
         one for one in failures if not (isinstance(one.oomlint_cause, ImportError) and one.oomlint_name)
     ]
+    if (failed := next((one for one in others if one.oomlint_name in led), None)) is not None:
+        return failed
     used = {name for one in failures for name in _names_in(one.oomlint_cause)}
     found = (one for one in others if one.oomlint_name in used or isinstance(one.oomlint_cause, NeededError))
     return next(found, others[0] if others else failures[0])

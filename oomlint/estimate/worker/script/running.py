@@ -36,6 +36,7 @@ from oomlint.estimate.worker.script import (
 )
 from oomlint.estimate.worker.script.guards import FAILED, compiled
 from oomlint.estimate.worker.script.harmless import harmless
+from oomlint.estimate.worker.script.leading import called_on
 from oomlint.estimate.worker.script.making import Made
 from oomlint.estimate.worker.script.refusals import NAMED, how_to_give, instead_of, of_use, refused
 from oomlint.estimate.worker.values import classes, example_samples, lengths, project_values, roles
@@ -160,7 +161,7 @@ def _run(request: Request, assumed: dict[str, Any], assumptions: list[str]) -> M
         if before is not None:
             sys.modules["__main__"] = before
     if failures:
-        raise _first(failures, path)
+        raise asked(of_use(failures, called_on(request.source, path, way)), path, failures)
     where = (request.names.get("trained_in", path), _line_of(request))
     raise EstimateError("the training call was not reached", "slice", *where)
 
@@ -237,7 +238,7 @@ def _made(
 
 def _first(failures: list[Missing], path: str) -> EstimateError:
     """The failure that the others follow from."""
-    return asked(of_use(failures), path, failures)
+    return asked(of_use(failures, set()), path, failures)
 
 
 def asked(value: Missing, path: str, failures: list[Missing]) -> EstimateError:
