@@ -147,9 +147,7 @@ def _message(found: Growth) -> str:
         )
     trip = found.loop.trip
     often = "every round of this loop" if trip is None else f"each of {trip.value:,} rounds of this loop"
-    if (
-        trip is not None and found.rounds is not None and found.rounds != trip.value
-    ):  # of several, one in another
+    if trip is not None and found.rounds not in (None, trip.value):  # of several loops, one in another
         often = f"each of {found.rounds:,} rounds of these loops"
     if found.whole:
         return f"the graph is built again in {often}, on top of the one that is there"

@@ -171,9 +171,8 @@ class Needs:
     def _keep(self, statement: ast.stmt, scope: Scope) -> None:
         self._mark(statement)
         if isinstance(statement, ast.ImportFrom | ast.Import):
-            import_statements.use(
-                statement, scope, self
-            )  # again each time: more of its names may be needed by now
+            # Again each time: more of its names may be needed by now.
+            import_statements.use(statement, scope, self)
             return
         if id(statement) in self.seen:
             return
