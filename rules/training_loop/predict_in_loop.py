@@ -165,7 +165,8 @@ def _is_fixed(trace: Trace, call: Call, loop: Loop) -> bool:
     names = names_in(argument.place.node)
     if any(isinstance(frame, Body) for frame in call.context.since(loop)):
         return isinstance(argument.place.node, cst.Attribute) and "self" in names
-    return not names & names_bound(loop.place.node)
+    # What is made anew on the object is known by its maker: another attribute may be.
+    return not (names - {"self"}) & names_bound(loop.place.node)
 
 
 def _is_epoch(trace: Trace, single: SingleItems, predicted: Call, loop: Loop) -> bool:

@@ -80,6 +80,7 @@ MENDED = (
     ("OOM403-tensors-kept/like_room_for_each_block.py", "arguments named"),
     ("OOM408-function-made-in-loop/bad_backend_function.py", "values from functions"),
     ("OOM409-function-unrolled/bad_pixels.py", "literals in a dict"),
+    ("OOM411-predict-in-loop/like_timed_inputs.py", "variables on self"),
     ("OOM412-oom-retry-keeps-memory/bad_other_errors.py", "annotations"),
     ("OOM412-oom-retry-keeps-memory/bad_other_errors.py", "literals in a dict"),
     ("OOM503-built-outside-scope/bad_scope_never_entered.py", "values from functions"),
