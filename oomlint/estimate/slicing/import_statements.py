@@ -7,6 +7,7 @@ networks of that module into a registry (`@register("small")`), and nobody uses 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from oomlint.estimate.slicing.program import Scope, Unit
@@ -15,7 +16,7 @@ from oomlint.estimate.slicing.writing import at
 if TYPE_CHECKING:
     from oomlint.estimate.slicing.needs import Needs
 
-_DEEP = 3  # packages whose own modules import others
+_LEVELS = 4  # packages whose own modules import others
 Import = ast.Import | ast.ImportFrom
 
 
@@ -38,28 +39,47 @@ def _binds(alias: ast.alias, scope: Scope, needs: Needs) -> bool:
     return needs.requires(alias.asname or alias.name.partition(".")[0], scope)
 
 
-def _fills(statement: Import, alias: ast.alias, importer: Unit, needs: Needs, depth: int = _DEEP) -> bool:
+def _fills(statement: Import, alias: ast.alias, importer: Unit, needs: Needs) -> bool:
     """Whether a module of the project puts something into a registry that is needed, as it is imported."""
-    if isinstance(statement, ast.Import):
-        units = [needs.program.module(importer, alias.name, 0)]
-    else:
-        base = statement.module or ""
-        inner = f"{base}.{alias.name}" if base else alias.name
-        units = [needs.program.module(importer, one, statement.level) for one in (base, inner) if one]
-    for unit in units:
-        if unit is None or unit is importer:
-            continue
-        for one in unit.tree.body:
-            match one:
-                case ast.FunctionDef() | ast.ClassDef() if one.decorator_list:
-                    if needs.is_registered(one, unit.scope):
-                        return True
-                case ast.Import() | ast.ImportFrom() if depth:
-                    if any(
-                        _fills(one, name, unit, needs, depth - 1) for name in one.names if name.name != "*"
-                    ):
-                        return True
+    level = list(_modules(statement, alias, importer, needs))
+    seen: set[Unit] = set()
+    for _ in range(_LEVELS):
+        level = [unit for unit in dict.fromkeys(level) if unit not in seen]
+        seen.update(level)
+        statements = [(one, unit) for unit in level for one in unit.tree.body]
+        if any(
+            isinstance(one, ast.FunctionDef | ast.ClassDef)
+            and one.decorator_list
+            and needs.is_registered(one, unit.scope)
+            for one, unit in statements
+        ):
+            return True
+        level = [
+            further
+            for one, unit in statements
+            if isinstance(one, Import)
+            for name in one.names
+            if name.name != "*"
+            for further in _modules(one, name, unit, needs)
+        ]
     return False
+
+
+def _modules(statement: Import, alias: ast.alias, importer: Unit, needs: Needs) -> Iterator[Unit]:
+    """The project's modules that run for one name of a statement: the one it is taken of, and itself if it is one."""
+    if isinstance(statement, ast.Import):
+        names, level = [alias.name], 0
+    else:
+        names, level = [statement.module or "", _inner(statement, alias)], statement.level
+    for name in filter(None, names):
+        unit = needs.program.module(importer, name, level)
+        if unit is not None and unit is not importer:
+            yield unit
+
+
+def _inner(statement: ast.ImportFrom, alias: ast.alias) -> str:
+    """What a name that is taken of a package is called if it is a module."""
+    return f"{statement.module}.{alias.name}" if statement.module else alias.name
 
 
 def use(statement: Import, scope: Scope, needs: Needs) -> None:
@@ -79,8 +99,7 @@ def use(statement: Import, scope: Scope, needs: Needs) -> None:
         if provider is not None and provider is not scope.unit:
             needs.require(alias.name, provider.scope)
         else:
-            inner = f"{base}.{alias.name}" if base else alias.name
-            needs.program.module(scope.unit, inner, statement.level)
+            needs.program.module(scope.unit, _inner(statement, alias), statement.level)
 
 
 def written(statement: Import, scope: Scope, needs: Needs) -> list[ast.stmt]:

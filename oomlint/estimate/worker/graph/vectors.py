@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from oomlint.estimate.worker.graph.convolutions import source_of
-from oomlint.estimate.worker.graph.operations import Operation
+from oomlint.estimate.worker.graph.operations import Operation, sources_and_readers
 from oomlint.estimate.worker.graph.products import sides_of
 
 _ADDITIONS = ("Add", "AddV2", "AddN")
@@ -23,10 +23,7 @@ def multiply_over_one(operations: list[Operation]) -> None:
     gradient's product made is written over then (gemm_fusion_MatMul.15 and input_multiply_reduce_fusion in
     policy_and_value).
     """
-    readers: list[list[int]] = [[] for _ in operations]
-    for number, operation in enumerate(operations):
-        for source, _ in operation.inputs:
-            readers[source].append(number)
+    _, readers = sources_and_readers(operations)
     for number, operation in enumerate(operations):
         sides = sides_of(operation, operations)
         if sides is None or sides[2] != 1 or min(sides[1], sides[3]) == 1:

@@ -86,7 +86,7 @@ def _mark_way(tree: ast.Module, path: str, way: Way) -> None:
         ):
             continue
         last.oomlint_leads = True  # type: ignore[attr-defined]
-        if isinstance(last, ast.If | ast.For | ast.While | ast.With | ast.Try):
+        if isinstance(last, _BLOCKS):
             blocks.append(last.body)
 
 

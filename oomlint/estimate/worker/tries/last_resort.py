@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
-import os
 import re
 import time
 from collections.abc import Callable
@@ -29,8 +28,7 @@ from oomlint.estimate.worker.script.making import Made
 from oomlint.estimate.worker.tries import functions, usual
 from oomlint.estimate.worker.tries.makers import Maker, is_chosen_by_name, is_named_after, makers
 from oomlint.estimate.worker.values import project_values
-from oomlint.estimate.worker.values.named_values import named_values, spelled
-from oomlint.project.configuration import project_root
+from oomlint.estimate.worker.values.named_values import named_values, of_script, root_of, spelled
 
 USUAL_SIZES = "usual sizes"
 First = Callable[[Request, float], tuple[Request, Estimate]]
@@ -51,13 +49,10 @@ def with_known(request: Request) -> Request:
     path = Path(request.names.get("path", ""))
     if not request.fallback or path.suffix != ".py" or request.names.keys() & {"known", "values"}:
         return request
-    try:
-        program = Program(path, _root(path))
-        program.read_on()
-        known = json.dumps(named_values(program))
-    except (SyntaxError, ValueError, OSError, RecursionError):
+    known = of_script(path)
+    if known is None:
         return request
-    return dataclasses.replace(request, names=request.names | {"known": known})
+    return dataclasses.replace(request, names=request.names | {"known": json.dumps(known)})
 
 
 def of_makers(error: EstimateError, request: Request, first: First) -> tuple[Request, Estimate] | None:
@@ -71,7 +66,7 @@ def of_makers(error: EstimateError, request: Request, first: First) -> tuple[Req
     ):
         return None
     try:
-        program = Program(Path(path), _root(Path(path)))
+        program = Program(Path(path), root_of(Path(path)))
         program.read_on()
         tries = _Tries(program, error, request, first)
         found = tries.best()
@@ -158,7 +153,7 @@ def _request(
 
     of_script = maker.name in program.main.scope.bound
     path = program.main.path if of_script else maker.unit.path
-    sliced = slice_script(path, function=maker.name, root=_root(program.main.path), attributes=maker.kept)
+    sliced = slice_script(path, function=maker.name, root=root_of(program.main.path), attributes=maker.kept)
     names = {name: text for name, text in request.names.items() if name in _KEPT}
     names |= sliced.names | {"maker": json.dumps(maker.given), "plainly": "1", "values": json.dumps(known)}
     names |= _of_texts("\n".join(unit.text for unit in program.units), known)
@@ -181,12 +176,6 @@ def _around(program: Program) -> Program:
         if all(one.isidentifier() for one in parts) and len(parts) <= 3:
             program.module(program.main, ".".join(parts), 0)
     return program
-
-
-def _root(script: Path) -> Path:
-    """The folder that the command was given in, if the script is in it."""
-    folders = [Path(one) for one in os.environ.get("OOMLINT_FOLDERS", "").split(os.pathsep) if one]
-    return next((one for one in folders[::-1] if script.is_relative_to(one)), project_root(script.parent))
 
 
 def _where(error: EstimateError) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 from oomlint.estimate.slicing.arguments import defaults_of
 from oomlint.estimate.slicing.program import Program, Unit
 from oomlint.estimate.worker.values import option_files
+from oomlint.project.configuration import project_root
 
 # How sure a value is what a run of the script has: an option's default, what a module binds, a file, a parameter's.
 _OPTION, _BOUND, _FILE, _PARAMETER = range(4)
@@ -39,6 +41,22 @@ def named_values(program: Program) -> dict[str, Any]:
             values.append(value)
     surest = {name: places[min(places)] for name, places in said.items()}
     return {name: values[0] for name, values in surest.items() if len(values) == 1}
+
+
+def of_script(path: Path) -> dict[str, Any] | None:
+    """What a script's project says of names; None where it cannot be read."""
+    try:
+        program = Program(path, root_of(path))
+        program.read_on()
+        return named_values(program)
+    except (SyntaxError, ValueError, OSError, RecursionError):
+        return None
+
+
+def root_of(script: Path) -> Path:
+    """The folder that the command was given in, if the script is in it; else its project's."""
+    folders = [Path(one) for one in os.environ.get("OOMLINT_FOLDERS", "").split(os.pathsep) if one]
+    return next((one for one in folders[::-1] if script.is_relative_to(one)), project_root(script.parent))
 
 
 def _of_units(units: list[Unit]) -> Iterator[tuple[str, Any, int]]:

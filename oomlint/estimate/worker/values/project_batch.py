@@ -10,9 +10,7 @@ import re
 from pathlib import Path
 
 from oomlint.estimate.request import Request
-from oomlint.estimate.slicing.program import Program
-from oomlint.estimate.worker.values.named_values import named_values, spelled
-from oomlint.project.configuration import project_root
+from oomlint.estimate.worker.values.named_values import of_script, spelled
 
 _PLAIN = re.compile(r"""(?:\w+|\.|\(\)|\[(?:"[\w-]+"|'[\w-]+')\])+""")
 _MOST = 65_536  # samples at once: more is a number of something else
@@ -24,14 +22,8 @@ def of_project(request: Request) -> int | None:
     path = Path(request.names.get("path", ""))
     if not _PLAIN.fullmatch(asked) or path.suffix != ".py" or not path.is_file():
         return None
-    try:
-        if "known" in request.names:
-            known = json.loads(request.names["known"])
-        else:
-            program = Program(path, project_root(path.parent))
-            program.read_on()
-            known = named_values(program)
-    except (SyntaxError, ValueError, OSError, RecursionError):
+    known = json.loads(request.names["known"]) if "known" in request.names else of_script(path)
+    if known is None:
         return None
     value = known.get(spelled(re.findall(r"\w[\w-]*", asked)[-1]))
     return value if type(value) is int and 0 < value <= _MOST else None
